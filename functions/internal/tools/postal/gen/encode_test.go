@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sekisho/functions/internal/tools/postal"
+)
+
+// embeddedRows reads every row back through the package that serves them.
+func embeddedRows(t *testing.T) []row {
+	t.Helper()
+	var rows []row
+	for p := range postal.All() {
+		rows = append(rows, row{p.PostalCode, p.Prefecture, p.City, p.Town, p.PrefectureKana, p.CityKana, p.TownKana})
+	}
+	return rows
+}
+
+func TestTheSameRowsGiveTheSameBytes(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("..", "postal.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := embeddedRows(t)
+	rows = append(rows, rows[:1000]...) // doubles change nothing
+	shuffle := rand.New(rand.NewPCG(1, 2))
+	for range 2 {
+		shuffle.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		got, err := encode(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("encoding what postal.bin holds gives %d other bytes, want the same %d", len(got), len(want))
+		}
+	}
+}
+
+func TestEncodeRefusesWhatTheLayoutCannotHold(t *testing.T) {
+	good := row{"1000001", "東京都", "千代田区", "千代田", "トウキョウト", "チヨダク", "チヨダ"}
+	for name, spoil := range map[string]func(*row){
+		"short code":    func(r *row) { r.code = "100001" },
+		"letter":        func(r *row) { r.code = "100000a" },
+		"kanji reading": func(r *row) { r.townKana = "千代田" },
+	} {
+		bad := good
+		spoil(&bad)
+		if _, err := encode([]row{good, bad}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestReadJpostal(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const file = `jQuery_jpostal_callback(
+[["_1000001","東京都","千代田区","千代田","","","ﾄｳｷｮｳﾄ","ﾁﾖﾀﾞｸ","ﾁﾖﾀﾞ"],
+["_1008111","東京都","千代田区","千代田","１－１","宮内庁","ﾄｳｷｮｳﾄ","ﾁﾖﾀﾞｸ","ﾁﾖﾀﾞ"],
+["_000info","","ver 1","","","","","ver 1",""],
+["_100","東京都","千代田区","","","","ﾄｳｷｮｳﾄ","ﾁﾖﾀﾞｸ",""]]
+);`
+	if err := os.WriteFile(filepath.Join(dir, "json", "100.json"), []byte(file), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rows, version, err := readJpostal(dir)
+	want := row{"1000001", "東京都", "千代田区", "千代田", "トウキョウト", "チヨダク", "チヨダ"}
+	if err != nil || version != "ver 1" || len(rows) != 1 || rows[0] != want {
+		t.Errorf("got %+v, %q, %v", rows, version, err)
+	}
+}
+
+func TestRemarksAreTakenOff(t *testing.T) {
+	for in, want := range map[string]string{
+		"東京都千代田区一ツ橋（１丁目）":     "東京都千代田区一ツ橋",
+		"東京都千代田区霞が関霞が関ビル（１階）": "東京都千代田区霞が関霞が関ビル１階",
+		"東京都利島村利島村一円":         "東京都利島村",
+		"滋賀県犬上郡多賀町一円":         "滋賀県犬上郡多賀町一円",
+	} {
+		if got := withoutRemarks(in); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}

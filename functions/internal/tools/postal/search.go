@@ -1,0 +1,134 @@
+package postal
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sekisho/functions/internal/tools/toolerr"
+)
+
+const (
+	defaultLimit    = 20
+	maxLimit        = 100
+	maxAddressRunes = 100
+)
+
+// SearchRequest is the input of postal.search: exactly one of Prefix and Address.
+type SearchRequest struct {
+	Prefix  string `json:"prefix,omitempty"`  // the first 1 to 7 digits of a code
+	Address string `json:"address,omitempty"` // a part of prefecture, city and town
+	Limit   *int   `json:"limit,omitempty"`   // 1 to 100; nil is 20
+	Cursor  string `json:"cursor,omitempty"`  // NextCursor of the page before
+}
+
+// SearchResponse is one page of postal.search, in order of code. NextCursor is nil
+// on the last page.
+type SearchResponse struct {
+	Results    []Place `json:"results"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+// Search finds places by the beginning of their code or by a part of their address
+// in kanji or kana. Nothing found is an empty page and no error.
+func Search(req SearchRequest) (SearchResponse, error) {
+	limit := defaultLimit
+	if req.Limit != nil {
+		limit = *req.Limit
+	}
+	if limit < 1 || limit > maxLimit {
+		return SearchResponse{}, toolerr.Invalid("limit", "limit is %d. Give 1 to %d, or leave it out for %d.", limit, maxLimit, defaultLimit)
+	}
+	t := data()
+	rows, err := t.selection(req)
+	if err != nil {
+		return SearchResponse{}, err
+	}
+	at, err := resume(req.Cursor, rows)
+	if err != nil {
+		return SearchResponse{}, err
+	}
+	return t.page(rows, at, limit), nil
+}
+
+// selection is what a search chooses from the table: rows [from, to) that match.
+type selection struct {
+	key      string // what was searched for, in one normal form
+	from, to int
+	match    func(row int) bool
+}
+
+func (t table) selection(req SearchRequest) (selection, error) {
+	switch {
+	case req.Prefix != "" && req.Address != "":
+		return selection{}, toolerr.Invalid("address", "prefix and address were both given. Give one of them.")
+	case req.Prefix != "":
+		return t.byPrefix(req.Prefix)
+	case req.Address != "":
+		return t.byAddress(req.Address)
+	}
+	return selection{}, toolerr.Invalid("prefix", "Nothing to search for. Give prefix (the first 1 to 7 digits of a code) or address (part of prefecture, city and town).")
+}
+
+func (t table) byPrefix(prefix string) (selection, error) {
+	digits, err := parsePrefix(prefix)
+	if err != nil {
+		return selection{}, err
+	}
+	first, _ := strconv.Atoi(digits) // at most seven digits
+	width := 1
+	for range codeDigits - len(digits) {
+		first, width = first*10, width*10
+	}
+	return selection{
+		key:   "prefix:" + digits,
+		from:  t.firstFrom(first),
+		to:    t.firstFrom(first + width),
+		match: func(int) bool { return true },
+	}, nil
+}
+
+func (t table) byAddress(address string) (selection, error) {
+	if !utf8.ValidString(address) {
+		return selection{}, toolerr.Invalid("address", "address is not valid UTF-8. Send the text as UTF-8, percent-encoded in a URL.")
+	}
+	if n := utf8.RuneCountInString(address); n > maxAddressRunes {
+		return selection{}, toolerr.Invalid("address", "address has %d characters, at most %d are searched. Give a part of prefecture, city and town, without building or name.", n, maxAddressRunes)
+	}
+	query := fold(address)
+	if query == "" {
+		return selection{}, toolerr.Invalid("address", "address is blank. Give a part of prefecture, city and town, such as 千代田区丸の内.")
+	}
+	return selection{key: "address:" + query, to: t.rows, match: t.matcher(query)}, nil
+}
+
+// page collects up to limit rows from at on, and looks whether there are more.
+func (t table) page(rows selection, at, limit int) SearchResponse {
+	page := SearchResponse{Results: []Place{}}
+	for row := at; row < rows.to; row++ {
+		if !rows.match(row) {
+			continue
+		}
+		if len(page.Results) == limit {
+			cursor := cursorAt(rows, row)
+			page.NextCursor = &cursor
+			break
+		}
+		page.Results = append(page.Results, t.place(row))
+	}
+	return page
+}
+
+// fold brings an address into the form of the data: no spaces, full-width digits
+// and letters, full-width katakana.
+func fold(address string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '　' || r == '\t' || r == '\n' || r == '\r':
+			return -1
+		case r > ' ' && r <= '~':
+			return r - '!' + '！'
+		}
+		return r
+	}, composed(address))
+}
