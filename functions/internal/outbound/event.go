@@ -1,0 +1,46 @@
+package outbound
+
+import "time"
+
+// WaitReason is why the wait after an attempt is as long as it is.
+type WaitReason string
+
+const (
+	WaitRetryAfter WaitReason = "Retry-After"
+	WaitBackoff    WaitReason = "backoff"
+)
+
+// Attempt is one attempt that has ended, and what follows it.
+type Attempt struct {
+	Upstream string
+	Number   int           // from 1
+	Of       int           // at most
+	Status   int           // last HTTP status, 0 if none came
+	Err      error         // nil on success; holds no secret
+	Class    Class         // "" on success
+	Reason   Reason        // "" on success
+	Queued   time.Duration // spent at the gate before it
+	Duration time.Duration // of the exchange
+	// Wait is slept next, for WaitReason. Both are zero if this was the last attempt;
+	// then Stop says why, or is "" on success.
+	Wait       time.Duration
+	WaitReason WaitReason
+	Stop       Stop
+}
+
+// Tally adds up the attempts of one call, or of several one after the other: the
+// figures of a log line. Its Observe fits Request.Observe.
+type Tally struct {
+	Attempts int
+	Retries  int           // attempts after a call's first
+	Waited   time.Duration // between attempts and at the gate
+}
+
+// Observe counts a.
+func (t *Tally) Observe(a Attempt) {
+	t.Attempts++
+	if a.Number > 1 {
+		t.Retries++
+	}
+	t.Waited += a.Wait + a.Queued
+}

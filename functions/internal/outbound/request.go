@@ -1,0 +1,150 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Request says what to call. It may be used again.
+type Request struct {
+	Method string // default GET
+	URL    string // absolute, http or https; user information becomes Basic authorization
+	Header http.Header
+	Body   []byte
+	// Token is sent as "Authorization: Bearer …", and to no other origin.
+	Token string
+	// Idempotent says that the call may be repeated although its method promises
+	// nothing. GET, HEAD, OPTIONS, TRACE, PUT and DELETE promise it (RFC 9110, 9.2.2).
+	Idempotent bool
+	// IdempotencyKey goes along as Idempotency-Key (draft-ietf-httpapi-idempotency-
+	// key-header), the same for every attempt, and makes the call repeatable.
+	// Printable ASCII.
+	IdempotencyKey string
+	// Gate, if set, is passed before every attempt, the retries too: a rate limit
+	// belongs here, as upstreams count retries like any other call. Its context ends
+	// early enough to leave time for an attempt. An error stops the call; if it
+	// has a method RetryAfter() time.Duration, the agent is told that wait.
+	Gate func(context.Context) error
+	// Observe, if set, is told every attempt when it has ended and before the wait
+	// that follows.
+	Observe func(Attempt)
+}
+
+// prepared is a request that was checked, with its secrets taken aside.
+type prepared struct {
+	method     string
+	url        *url.URL // without user information
+	header     http.Header
+	body       []byte
+	repeatable bool // sending it twice does no harm
+	scrub      scrubber
+}
+
+// errRequest is a request that can't be sent. Its text never quotes the URL.
+type errRequest struct{ text string }
+
+func (e *errRequest) Error() string { return e.text }
+
+func (r Request) prepare() (*prepared, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, &errRequest{"the upstream's URL is not an absolute http or https URL"}
+	}
+	p := &prepared{method: orDefault(strings.ToUpper(r.Method), http.MethodGet), body: r.Body}
+	p.header, err = r.headers(u.User)
+	if err != nil {
+		return nil, err
+	}
+	p.scrub = newScrubber(u, p.header)
+	u.User, u.Fragment = nil, ""
+	p.url = u
+	p.repeatable = r.Idempotent || idempotentMethod(p.method) || p.header.Get("Idempotency-Key") != ""
+	return p, nil
+}
+
+func (r Request) headers(user *url.Userinfo) (http.Header, error) {
+	h := r.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if h.Get("User-Agent") == "" {
+		h.Set("User-Agent", "sekisho")
+	}
+	if user != nil && h.Get("Authorization") == "" {
+		password, _ := user.Password()
+		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	if r.Token != "" {
+		h.Set("Authorization", "Bearer "+r.Token)
+	}
+	if r.IdempotencyKey != "" {
+		key, err := structuredString(r.IdempotencyKey)
+		if err != nil {
+			return nil, err
+		}
+		h.Set("Idempotency-Key", key)
+	}
+	return h, nil
+}
+
+// structuredString is the form that the draft asks for: RFC 8941's String, in quotes.
+func structuredString(s string) (string, error) {
+	for _, b := range []byte(s) {
+		if b < 0x20 || b > 0x7e {
+			return "", &errRequest{"the idempotency key holds a character that is not printable ASCII"}
+		}
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`, nil
+}
+
+func idempotentMethod(m string) bool {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return false
+}
+
+// build makes the request of one hop.
+func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, p.method, u.String(), bytes.NewReader(p.body))
+	if err != nil {
+		// The cause quotes the URL or the method as they came.
+		return nil, &errRequest{"the upstream's method or URL is not valid"}
+	}
+	if len(p.body) == 0 {
+		req.Body, req.GetBody, req.ContentLength = http.NoBody, nil, 0
+	}
+	req.Header = p.header.Clone()
+	if !sameOrigin(u, p.url) {
+		keepOnly(req.Header, publicHeaders)
+	}
+	return req, nil
+}
+
+// publicHeaders are those that hold no secret. All others stay with the origin that
+// they were meant for.
+var publicHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent", "Idempotency-Key"}
+
+func keepOnly(h http.Header, names []string) {
+	kept := http.Header{}
+	for _, name := range names {
+		if v := h.Values(name); v != nil {
+			kept[name] = v
+		}
+	}
+	clear(h)
+	for name, v := range kept {
+		h[name] = v
+	}
+}
+
+func isRequestError(err error) bool {
+	var e *errRequest
+	return errors.As(err, &e)
+}
