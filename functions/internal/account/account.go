@@ -1,0 +1,211 @@
+// Package account keeps users, their plans, their API keys and what each key may use.
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"sekisho/functions/internal/apikey"
+)
+
+// Errors of a Store and of the functions of this package.
+var (
+	// ErrNotFound: there is no such user or key.
+	ErrNotFound = errors.New("not found")
+	// ErrInactive: the key was revoked.
+	ErrInactive = errors.New("inactive")
+	// ErrExists: a user or key of that ID is there already.
+	ErrExists = errors.New("exists already")
+	// ErrTooManyKeys: the user has MaxKeysPerUser keys.
+	ErrTooManyKeys = errors.New("too many keys")
+)
+
+// MaxKeysPerUser bounds the keys of one user, revoked ones included, so that a change of
+// plan fits one transaction (DynamoDB takes 100 items).
+const MaxKeysPerUser = 90
+
+// User owns keys and has a plan.
+type User struct {
+	// ID is chosen by the operator: 1 to 64 letters, digits and . _ @ -
+	ID        string
+	Plan      string
+	CreatedAt time.Time
+}
+
+// Key is what is stored of an API key.
+type Key struct {
+	// ID is the public name of the key; see apikey.Hash.ID.
+	ID   string
+	Hash apikey.Hash
+	// Meter is the counter that the key's calls are charged to: the ID of the first key of
+	// its line. Rotation keeps it, so a new key does not bring a new allowance.
+	Meter  string
+	UserID string
+	// Plan is the user's plan, copied so that one read is enough to admit a call.
+	Plan string
+	// Name is a label for people; up to 64 characters.
+	Name      string
+	CreatedAt time.Time
+	// RevokedAt is when the key stops working; zero = never. A rotated key's may lie in
+	// the future.
+	RevokedAt time.Time
+	Settings  Settings
+}
+
+// Active says whether the key works at an instant.
+func (k Key) Active(now time.Time) bool { return k.RevokedAt.IsZero() || now.Before(k.RevokedAt) }
+
+// Settings are the tools that the holder of a key switched off.
+type Settings struct {
+	// DisabledCategories and DisabledTools are sorted and hold nothing twice.
+	DisabledCategories []string
+	DisabledTools      []string
+}
+
+// Allows says whether a tool of a category is on.
+func (s Settings) Allows(tool, category string) bool {
+	return !slices.Contains(s.DisabledTools, tool) && !slices.Contains(s.DisabledCategories, category)
+}
+
+// Normalize sorts the settings and removes repetitions.
+func (s Settings) Normalize() Settings {
+	tidy := func(names []string) []string {
+		names = slices.Clone(names)
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	return Settings{DisabledCategories: tidy(s.DisabledCategories), DisabledTools: tidy(s.DisabledTools)}
+}
+
+// Store keeps users and keys. Implementations are safe for concurrent use. Errors wrap
+// ErrNotFound, ErrExists and ErrTooManyKeys where they apply.
+type Store interface {
+	// CreateUser adds a user; ErrExists when the ID is taken.
+	CreateUser(ctx context.Context, u User) error
+	// User reads a user.
+	User(ctx context.Context, id string) (User, error)
+	// Users lists all users in the order of their IDs.
+	Users(ctx context.Context) ([]User, error)
+	// SetPlan changes the plan of a user and of all the user's keys, all or none.
+	SetPlan(ctx context.Context, userID, plan string) error
+	// CreateKey adds a key to a user that exists. The plan is the user's, whatever k says.
+	CreateKey(ctx context.Context, k Key) error
+	// ReplaceKey adds k and lets the key oldID end at an instant, both or neither.
+	// ErrInactive when the old key has an end already.
+	ReplaceKey(ctx context.Context, oldID string, endsAt time.Time, k Key) error
+	// RevokeKey ends a key at an instant; an earlier end stays.
+	RevokeKey(ctx context.Context, id string, at time.Time) error
+	// Key reads a key by its ID.
+	Key(ctx context.Context, id string) (Key, error)
+	// Keys lists the keys of a user, or all keys when userID is empty, in the order of
+	// user and creation.
+	Keys(ctx context.Context, userID string) ([]Key, error)
+	// PutSettings replaces the settings of a key.
+	PutSettings(ctx context.Context, keyID string, s Settings) error
+}
+
+var userID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+
+// Keyring creates and ends keys.
+type Keyring struct {
+	Store Store
+	Plans Plans
+	Now   func() time.Time
+}
+
+// CreateUser adds a user with a plan of the configuration.
+func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) {
+	if !userID.MatchString(id) {
+		return User{}, fmt.Errorf("user %q: use 1 to 64 letters, digits and . _ @ -, beginning with a letter or digit", id)
+	}
+	if err := r.Plans.check(plan); err != nil {
+		return User{}, err
+	}
+	u := User{ID: id, Plan: plan, CreatedAt: r.now()}
+	if err := r.Store.CreateUser(ctx, u); err != nil {
+		return User{}, fmt.Errorf("create user %s: %w", id, err)
+	}
+	return u, nil
+}
+
+// CreateKey makes a key for a user. The key itself is in the first result only.
+func (r Keyring) CreateKey(ctx context.Context, userID, name string) (apikey.Key, Key, error) {
+	u, err := r.Store.User(ctx, userID)
+	if err != nil {
+		return apikey.Key{}, Key{}, fmt.Errorf("user %s: %w", userID, err)
+	}
+	secret, k, err := r.newKey(userID, name)
+	if err != nil {
+		return apikey.Key{}, Key{}, err
+	}
+	k.Plan = u.Plan
+	if err := r.Store.CreateKey(ctx, k); err != nil {
+		return apikey.Key{}, Key{}, fmt.Errorf("create key for %s: %w", userID, err)
+	}
+	return secret, k, nil
+}
+
+// RotateKey replaces a key by a new one with the same user, meter, name and settings. The
+// old one goes on working for the grace period, 0 or longer.
+func (r Keyring) RotateKey(ctx context.Context, id string, grace time.Duration) (apikey.Key, Key, error) {
+	if grace < 0 {
+		return apikey.Key{}, Key{}, fmt.Errorf("grace period must not be negative: %s", grace)
+	}
+	old, err := r.Store.Key(ctx, id)
+	if err != nil {
+		return apikey.Key{}, Key{}, fmt.Errorf("key %s: %w", id, err)
+	}
+	if !old.RevokedAt.IsZero() {
+		return apikey.Key{}, Key{}, fmt.Errorf("key %s was revoked or rotated before: %w; create a new one", id, ErrInactive)
+	}
+	secret, k, err := r.newKey(old.UserID, old.Name)
+	if err != nil {
+		return apikey.Key{}, Key{}, err
+	}
+	k.Meter, k.Plan, k.Settings = old.Meter, old.Plan, old.Settings
+	if err := r.Store.ReplaceKey(ctx, id, r.now().Add(grace), k); err != nil {
+		return apikey.Key{}, Key{}, fmt.Errorf("rotate key %s: %w", id, err)
+	}
+	return secret, k, nil
+}
+
+// RevokeKey ends a key now.
+func (r Keyring) RevokeKey(ctx context.Context, id string) error {
+	if err := r.Store.RevokeKey(ctx, id, r.now()); err != nil {
+		return fmt.Errorf("revoke key %s: %w", id, err)
+	}
+	return nil
+}
+
+// SetPlan gives a user another plan of the configuration. It holds for the running month:
+// what was used stays used.
+func (r Keyring) SetPlan(ctx context.Context, userID, plan string) error {
+	if err := r.Plans.check(plan); err != nil {
+		return err
+	}
+	if err := r.Store.SetPlan(ctx, userID, plan); err != nil {
+		return fmt.Errorf("set plan of %s: %w", userID, err)
+	}
+	return nil
+}
+
+func (r Keyring) newKey(userID, name string) (apikey.Key, Key, error) {
+	if len([]rune(name)) > 64 {
+		return apikey.Key{}, Key{}, fmt.Errorf("name of a key: at most 64 characters, not %d", len([]rune(name)))
+	}
+	secret, err := apikey.New()
+	if err != nil {
+		return apikey.Key{}, Key{}, err
+	}
+	h := secret.Hash()
+	return secret, Key{
+		ID: h.ID(), Hash: h, Meter: h.ID(), UserID: userID, Name: name, CreatedAt: r.now(),
+	}, nil
+}
+
+// now has the precision that every store keeps: milliseconds.
+func (r Keyring) now() time.Time { return r.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,98 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sekisho/functions/internal/apikey"
+)
+
+// DefaultKeyCache is how long an instance trusts what it read of a key: the longest that a
+// revoked key lives on, and that a change of plan or settings takes.
+const DefaultKeyCache = 30 * time.Second
+
+// Authenticator finds the key that a text stands for. It is safe for concurrent use.
+type Authenticator struct {
+	store Store
+	now   func() time.Time
+	ttl   time.Duration
+
+	mu    sync.Mutex
+	cache map[string]cached
+}
+
+type cached struct {
+	key   Key
+	err   error
+	until time.Time
+}
+
+// NewAuthenticator makes an authenticator that remembers a key for ttl, 0 or longer.
+func NewAuthenticator(store Store, now func() time.Time, ttl time.Duration) *Authenticator {
+	return &Authenticator{store: store, now: now, ttl: ttl, cache: map[string]cached{}}
+}
+
+// Authenticate returns the key of a text. The error wraps ErrNotFound for a malformed or
+// unknown key and ErrInactive for a revoked one; any other means that the store could not
+// be read. A malformed key never reaches the store. The key is returned with ErrInactive.
+func (a *Authenticator) Authenticate(ctx context.Context, text string) (Key, error) {
+	secret, err := apikey.Parse(text)
+	if err != nil {
+		return Key{}, fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	now := a.now()
+	k, err := a.find(ctx, secret.Hash(), now)
+	if err != nil {
+		return Key{}, err
+	}
+	if !k.Active(now) {
+		return k, fmt.Errorf("key %s: %w", k.ID, ErrInactive)
+	}
+	return k, nil
+}
+
+func (a *Authenticator) find(ctx context.Context, h apikey.Hash, now time.Time) (Key, error) {
+	id := h.ID()
+	if c, ok := a.cachedAt(id, now); ok {
+		if c.err == nil && !c.key.Hash.Equal(h) {
+			return Key{}, ErrNotFound
+		}
+		return c.key, c.err
+	}
+	k, err := a.store.Key(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		err = fmt.Errorf("key %s: %w", id, ErrNotFound)
+	case err != nil:
+		return Key{}, fmt.Errorf("read key %s: %w", id, err)
+	case !k.Hash.Equal(h):
+		return Key{}, fmt.Errorf("key %s: %w", id, ErrNotFound)
+	}
+	a.remember(id, cached{key: k, err: err, until: now.Add(a.ttl)})
+	return k, err
+}
+
+func (a *Authenticator) cachedAt(id string, now time.Time) (cached, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c, ok := a.cache[id]
+	return c, ok && now.Before(c.until)
+}
+
+// maxCached bounds the cache; a flood of made-up keys must not fill the memory.
+const maxCached = 10_000
+
+func (a *Authenticator) remember(id string, c cached) {
+	if a.ttl <= 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.cache) >= maxCached {
+		clear(a.cache)
+	}
+	a.cache[id] = c
+}

@@ -1,0 +1,153 @@
+// Package apikey makes API keys, checks their form and hashes them.
+//
+// A key is "sekisho_", 30 random base-62 digits and a checksum of 6 more: 44 characters
+// with 178 bits of randomness. The prefix lets secret scanners recognise a leaked key, and
+// the checksum lets a mistyped one be refused without a look into the store.
+//
+// Only the SHA-256 hash of a key is stored. A key of 178 random bits can't be guessed, so
+// a slow password hash would add a cost to every call and no safety.
+package apikey
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+)
+
+const (
+	// Prefix begins every key.
+	Prefix = "sekisho_"
+	// Length of a key in bytes, prefix and checksum included.
+	Length = len(Prefix) + randomDigits + checkDigits
+
+	randomDigits = 30
+	checkDigits  = 6 // 62^6 > 2^32, so a CRC-32 always fits
+	digits       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// ErrMalformed says that a text is no key of ours: wrong prefix, length, digit or checksum.
+var ErrMalformed = errors.New("malformed API key")
+
+// Key is a whole key, to be shown once to its holder. It prints as its prefix only, so
+// that it can't get into a log by accident.
+type Key struct{ text string }
+
+// Reveal returns the key itself.
+func (k Key) Reveal() string { return k.text }
+
+// String hides the key.
+func (k Key) String() string { return Prefix + "…" }
+
+// GoString hides the key from %#v too.
+func (k Key) GoString() string { return k.String() }
+
+// New makes a key from the system's source of randomness.
+func New() (Key, error) { return newFrom(rand.Reader) }
+
+func newFrom(random io.Reader) (Key, error) {
+	var b strings.Builder
+	b.WriteString(Prefix)
+	for buf := make([]byte, 64); b.Len() < len(Prefix)+randomDigits; {
+		if _, err := io.ReadFull(random, buf); err != nil {
+			return Key{}, fmt.Errorf("make an API key: %w", err)
+		}
+		for _, v := range buf {
+			// 248 = 4 × 62: throwing the rest away keeps every digit as likely.
+			if v < 248 && b.Len() < len(Prefix)+randomDigits {
+				b.WriteByte(digits[v%62])
+			}
+		}
+	}
+	body := b.String()
+	return Key{text: body + checksum(body)}, nil
+}
+
+// Parse checks the form of a key and its checksum. The error is ErrMalformed.
+func Parse(text string) (Key, error) {
+	if len(text) != Length || !strings.HasPrefix(text, Prefix) {
+		return Key{}, ErrMalformed
+	}
+	for _, r := range text[len(Prefix):] {
+		if r >= 0x80 || !strings.ContainsRune(digits, r) {
+			return Key{}, ErrMalformed
+		}
+	}
+	body := text[:Length-checkDigits]
+	if checksum(body) != text[Length-checkDigits:] {
+		return Key{}, ErrMalformed
+	}
+	return Key{text: text}, nil
+}
+
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var out [checkDigits]byte
+	for i := checkDigits - 1; i >= 0; i-- {
+		out[i] = digits[sum%62]
+		sum /= 62
+	}
+	return string(out[:])
+}
+
+// Hash is the SHA-256 of a key: what is stored.
+type Hash [sha256.Size]byte
+
+// Hash returns the key's hash.
+func (k Key) Hash() Hash { return sha256.Sum256([]byte(k.text)) }
+
+// ParseHash reads the 64 hexadecimal digits that String writes.
+func ParseHash(text string) (Hash, error) {
+	var h Hash
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(h) {
+		return h, fmt.Errorf("hash of an API key: want %d hexadecimal digits", 2*len(h))
+	}
+	return Hash(b), nil
+}
+
+// String writes the hash as 64 lower-case hexadecimal digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// Equal compares without telling by its time where two hashes differ.
+func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
+
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// ID is the public name of the key: "key_" and 80 bits of its hash in base 32. It can be
+// logged and shown; the key can't be found from it. The store is keyed by it, so that one
+// read finds a key by its text, and the same read by its name.
+func (h Hash) ID() string { return "key_" + idEncoding.EncodeToString(h[:10]) }
+
+// FromHeaders finds the key in the headers of a request: x-api-key, or Authorization with
+// the scheme Bearer; the scheme's case is free (RFC 9110, section 11.1). get returns the
+// values of a header whatever its case. When several are sent, they must be one and the
+// same key, or none is taken. The text is not checked; ok is false when there is none.
+func FromHeaders(get func(name string) []string) (text string, ok bool) {
+	for _, v := range get("x-api-key") {
+		if text, ok = agree(text, ok, v); !ok {
+			return "", false
+		}
+	}
+	for _, v := range get("authorization") {
+		scheme, token, found := strings.Cut(strings.TrimSpace(v), " ")
+		if !found || !strings.EqualFold(scheme, "Bearer") {
+			continue
+		}
+		if text, ok = agree(text, ok, token); !ok {
+			return "", false
+		}
+	}
+	return text, ok && text != ""
+}
+
+func agree(have string, some bool, next string) (string, bool) {
+	next = strings.TrimSpace(next)
+	return next, !some || have == next
+}

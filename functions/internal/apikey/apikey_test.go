@@ -1,0 +1,165 @@
+package apikey
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func mustNew(t *testing.T) Key {
+	t.Helper()
+	k, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestNewKeyParses(t *testing.T) {
+	seen := map[string]bool{}
+	for range 200 {
+		k := mustNew(t)
+		if len(k.Reveal()) != Length {
+			t.Fatalf("length %d, want %d", len(k.Reveal()), Length)
+		}
+		parsed, err := Parse(k.Reveal())
+		if err != nil || !parsed.Hash().Equal(k.Hash()) {
+			t.Fatalf("a new key does not parse: %v", err)
+		}
+		if seen[k.Hash().ID()] {
+			t.Fatal("two keys with one id")
+		}
+		seen[k.Hash().ID()] = true
+	}
+}
+
+func TestEveryTypoIsMalformed(t *testing.T) {
+	text := mustNew(t).Reveal()
+	for i := range len(text) {
+		for _, c := range []byte("0Zz_ \x00\xff") {
+			if text[i] == c {
+				continue
+			}
+			typo := text[:i] + string([]byte{c}) + text[i+1:]
+			if _, err := Parse(typo); !errors.Is(err, ErrMalformed) {
+				t.Fatalf("changed byte %d to %q: got %v, want ErrMalformed", i, c, err)
+			}
+		}
+	}
+	for _, s := range []string{"", text[:Length-1], text + "0", strings.ToUpper(text), " " + text} {
+		if _, err := Parse(s); !errors.Is(err, ErrMalformed) {
+			t.Errorf("Parse(%q) = %v, want ErrMalformed", s, err)
+		}
+	}
+}
+
+func TestKeyDoesNotPrintItself(t *testing.T) {
+	k := mustNew(t)
+	for _, format := range []string{"%s", "%v", "%+v", "%#v", "%q"} {
+		if out := fmt.Sprintf(format, k); strings.Contains(out, k.Reveal()[len(Prefix):]) {
+			t.Errorf("%s prints the key: %s", format, out)
+		}
+	}
+}
+
+func TestDigitsAreEvenlySpread(t *testing.T) {
+	counts := map[byte]int{}
+	const keys = 2000
+	for range keys {
+		for _, d := range []byte(mustNew(t).Reveal()[len(Prefix) : len(Prefix)+randomDigits]) {
+			counts[d]++
+		}
+	}
+	mean := float64(keys*randomDigits) / 62
+	var chi float64
+	for i := range len(digits) {
+		d := float64(counts[digits[i]]) - mean
+		chi += d * d / mean
+	}
+	if chi > 140 { // 61 degrees of freedom: beyond one in ten million
+		t.Fatalf("digits are not evenly spread: chi-square %.1f", chi)
+	}
+}
+
+func TestHashRoundTrip(t *testing.T) {
+	h := mustNew(t).Hash()
+	back, err := ParseHash(h.String())
+	if err != nil || !back.Equal(h) || back.ID() != h.ID() {
+		t.Fatalf("round trip: %v", err)
+	}
+	for _, s := range []string{"", "zz", h.String()[2:], h.String() + "00"} {
+		if _, err := ParseHash(s); err == nil {
+			t.Errorf("ParseHash(%q) succeeded", s)
+		}
+	}
+}
+
+func TestRandomSourceFails(t *testing.T) {
+	if _, err := newFrom(bytes.NewReader(nil)); err == nil {
+		t.Fatal("a key was made without randomness")
+	}
+}
+
+func TestFromHeaders(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		header map[string][]string
+		want   string
+		ok     bool
+	}{
+		{"none", nil, "", false},
+		{"x-api-key", map[string][]string{"x-api-key": {"k"}}, "k", true},
+		{"bearer", map[string][]string{"authorization": {"Bearer k"}}, "k", true},
+		{"bearer in lower case, padded", map[string][]string{"authorization": {" bearer  k "}}, "k", true},
+		{"basic is not ours", map[string][]string{"authorization": {"Basic k"}}, "", false},
+		{"basic beside a key", map[string][]string{"authorization": {"Basic b"}, "x-api-key": {"k"}}, "k", true},
+		{"both, the same", map[string][]string{"authorization": {"Bearer k"}, "x-api-key": {"k"}}, "k", true},
+		{"both, different", map[string][]string{"authorization": {"Bearer a"}, "x-api-key": {"b"}}, "", false},
+		{"doubled", map[string][]string{"x-api-key": {"a", "b"}}, "", false},
+		{"doubled, the same", map[string][]string{"x-api-key": {"a", "a"}}, "a", true},
+		{"empty", map[string][]string{"x-api-key": {""}}, "", false},
+		{"scheme only", map[string][]string{"authorization": {"Bearer"}}, "", false},
+	} {
+		got, ok := FromHeaders(func(name string) []string { return c.header[name] })
+		if got != c.want || ok != c.ok {
+			t.Errorf("%s: got %q, %v, want %q, %v", c.name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	k, err := New()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(k.Reveal())
+	f.Add(Prefix)
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		k, err := Parse(text)
+		if err == nil && k.Reveal() != text {
+			t.Fatalf("Parse(%q) gave another key", text)
+		}
+		if err != nil && !errors.Is(err, ErrMalformed) {
+			t.Fatalf("Parse(%q): %v", text, err)
+		}
+	})
+}
+
+func BenchmarkParseAndHash(b *testing.B) {
+	k, err := New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := k.Reveal()
+	b.ReportAllocs()
+	for b.Loop() {
+		k, err := Parse(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = k.Hash().ID()
+	}
+}

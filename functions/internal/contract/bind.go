@@ -1,0 +1,255 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxBody is the largest JSON body that an operation takes, in bytes.
+const MaxBody = 64 << 10
+
+// ArgumentError says which argument of a call is wrong, and what is expected.
+type ArgumentError struct {
+	// Param is the argument's name; empty when the call as a whole is meant.
+	Param   string
+	Message string
+}
+
+func (e *ArgumentError) Error() string {
+	if e.Param == "" {
+		return e.Message
+	}
+	return e.Param + ": " + e.Message
+}
+
+// Bind gathers the arguments of a REST call out of its path, query and body, each as the
+// type that its schema names, and checks them. The error is an *ArgumentError.
+func (op *Operation) Bind(path map[string]string, query map[string][]string, body []byte) (map[string]any, error) {
+	args := map[string]any{}
+	if op.HasBody {
+		if err := decodeBody(body, args); err != nil {
+			return nil, err
+		}
+	}
+	for name, values := range query {
+		if err := op.bindQuery(args, name, values); err != nil {
+			return nil, err
+		}
+	}
+	for name, value := range path {
+		if err := op.bindText(args, name, value); err != nil {
+			return nil, err
+		}
+	}
+	return args, op.Validate(args)
+}
+
+func decodeBody(body []byte, args map[string]any) error {
+	if len(body) > MaxBody {
+		return &ArgumentError{Message: fmt.Sprintf("the body has %d bytes; at most %d are taken", len(body), MaxBody)}
+	}
+	if !utf8.Valid(body) {
+		return &ArgumentError{Message: "the body is not UTF-8; send UTF-8 encoded JSON"}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if err := decoder.Decode(&args); err != nil || args == nil {
+		return &ArgumentError{Message: "the body is not a JSON object; send one with the arguments as members"}
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return &ArgumentError{Message: "something follows the JSON object in the body; send one object only"}
+	}
+	return nil
+}
+
+func (op *Operation) bindQuery(args map[string]any, name string, values []string) error {
+	isQuery := slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
+	if !isQuery {
+		return &ArgumentError{Param: name, Message: "no such query parameter; " + op.known()}
+	}
+	if len(values) > 1 {
+		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return op.bindText(args, name, values[0])
+}
+
+// bindText reads an argument that arrives as text.
+func (op *Operation) bindText(args map[string]any, name, text string) error {
+	p, ok := op.properties[name]
+	if !ok {
+		return nil // a path parameter that only routes, such as a greedy proxy
+	}
+	if !utf8.ValidString(text) {
+		return &ArgumentError{Param: name, Message: "not UTF-8; percent-encode UTF-8 text"}
+	}
+	switch p.kind {
+	case "integer":
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return op.wrong(name, fmt.Sprintf("%q is not a whole number", clip(text)))
+		}
+		args[name] = float64(n)
+	case "number":
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || n-n != 0 {
+			return op.wrong(name, fmt.Sprintf("%q is not a number", clip(text)))
+		}
+		args[name] = n
+	case "boolean":
+		if text != "true" && text != "false" {
+			return op.wrong(name, fmt.Sprintf("%q is neither true nor false", clip(text)))
+		}
+		args[name] = text == "true"
+	default:
+		args[name] = text
+	}
+	return nil
+}
+
+var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
+
+// Validate checks arguments against the operation's input schema and fills in defaults.
+// The error is an *ArgumentError.
+func (op *Operation) Validate(args map[string]any) error {
+	for name := range args {
+		if _, ok := op.properties[name]; !ok {
+			return &ArgumentError{Param: clip(name), Message: "no such argument; " + op.known()}
+		}
+	}
+	for _, name := range op.required {
+		if _, ok := args[name]; !ok {
+			return op.wrong(name, "missing")
+		}
+	}
+	schema, err := op.resolved()
+	if err != nil {
+		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
+	}
+	if err := schema.Validate(args); err != nil {
+		return op.explain(err)
+	}
+	for name, p := range op.properties {
+		if _, ok := args[name]; !ok && p.fallback != nil {
+			args[name] = p.fallback
+		}
+	}
+	return nil
+}
+
+// explain makes the validator's path of steps into a sentence about one argument.
+func (op *Operation) explain(err error) error {
+	text := err.Error()
+	name := ""
+	if m := propertyPath.FindStringSubmatch(text); m != nil {
+		name = m[1]
+	}
+	for {
+		_, rest, ok := strings.Cut(text, "validating ")
+		if !ok {
+			break
+		}
+		_, text, ok = strings.Cut(rest, ": ")
+		if !ok {
+			break
+		}
+	}
+	return op.wrong(name, clip(text))
+}
+
+func (op *Operation) wrong(name, message string) error {
+	if p, ok := op.properties[name]; ok && p.description != "" {
+		message += ". Expected: " + p.description
+	}
+	return &ArgumentError{Param: name, Message: message}
+}
+
+func (op *Operation) known() string {
+	names := make([]string, 0, len(op.properties))
+	for name := range op.properties {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "this operation takes none"
+	}
+	slices.Sort(names)
+	return "known: " + strings.Join(names, ", ")
+}
+
+// clip keeps what a caller sent from filling an error message.
+func clip(text string) string {
+	const most = 200
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+// Request makes the HTTP request for a call with these arguments, which must be valid.
+// base is the URL of the API without the operation's path, such as
+// https://abc.execute-api.eu-west-1.amazonaws.com/prod.
+func (op *Operation) Request(base string, args map[string]any) (*http.Request, error) {
+	path, query, body := op.Path, url.Values{}, map[string]any{}
+	for name, value := range args {
+		switch op.place(name) {
+		case "path":
+			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text(value)))
+		case "query":
+			query.Set(name, text(value))
+		default:
+			body[name] = value
+		}
+	}
+	target := strings.TrimSuffix(base, "/") + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	if !op.HasBody {
+		return http.NewRequest(op.Method, target, nil)
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("contract: %s: encode body: %w", op.ID, err)
+	}
+	request, err := http.NewRequest(op.Method, target, bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	return request, nil
+}
+
+func (op *Operation) place(name string) string {
+	for _, p := range op.Params {
+		if p.Name == name {
+			return p.In
+		}
+	}
+	return "body"
+}
+
+func text(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,343 @@
+// Package contract is the one description of the API, and a typed view of it.
+//
+// openapi.yaml lists every route and every tool. The authorizer reads units and exemption
+// from it, the MCP function its tools, the business functions their argument checks, and
+// the laptop's gateway its routes and refusals; Terraform sends a projection of the same
+// file to API Gateway.
+//
+// The file is embedded as JSON, because decoding YAML costs a cold start ten times as much;
+// a test keeps both the same (go test ./functions/internal/contract -update).
+package contract
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+//go:embed openapi.json
+var document []byte
+
+// API is the typed view of a description.
+type API struct {
+	// Operations in the order of path and method.
+	Operations []*Operation
+	// Composites are the tools that the MCP function serves itself.
+	Composites []*Composite
+	// GatewayResponses by API Gateway's response type, such as ACCESS_DENIED.
+	GatewayResponses map[string]GatewayResponse
+	// StageVariables of each state of the service: "open" and "braked".
+	StageVariables map[string]map[string]string
+	// AccessLog maps the fields of an access-log record to $context variables.
+	AccessLog map[string]string
+
+	byID    map[string]*Operation
+	byRoute map[string]*Operation
+}
+
+// Operation is one method on one path.
+type Operation struct {
+	// ID is the operationId; of a tool, its name.
+	ID string
+	// Method in upper case, or ANY.
+	Method string
+	// Path with its parameters in braces, such as /v1/postal/{postal_code}.
+	Path string
+	// Category is the operation's first tag.
+	Category    string
+	Summary     string
+	Description string
+	// Public operations need no key.
+	Public bool
+	// Function is the Lambda that serves it; empty when the gateway answers by itself.
+	Function string
+	// Units that a call takes from the monthly limit; 0 = exempt.
+	Units int64
+	// Tool says whether the operation is listed over MCP.
+	Tool        bool
+	Annotations Annotations
+	Params      []Param
+	// HasBody says whether the operation takes a JSON body, whose members are arguments too.
+	HasBody bool
+	// Input is the schema of all arguments together, Output that of the 200 answer:
+	// JSON Schema 2020-12, without references.
+	Input, Output json.RawMessage
+	// Integration is set when the gateway answers by itself.
+	Integration *MockIntegration
+
+	properties map[string]property
+	required   []string
+	resolved   func() (*jsonschema.Resolved, error)
+}
+
+// Annotations are the tool annotations of MCP, with the specification's defaults.
+type Annotations struct {
+	Title           string `json:"title,omitempty"`
+	ReadOnlyHint    bool   `json:"readOnlyHint,omitempty"`
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"`
+	IdempotentHint  bool   `json:"idempotentHint,omitempty"`
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`
+}
+
+// Param is an argument that travels in the path or the query.
+type Param struct {
+	Name string
+	// In is "path" or "query".
+	In       string
+	Required bool
+}
+
+// Composite is a tool made of calls to exempt operations.
+type Composite struct {
+	Name        string
+	Category    string
+	Description string
+	Annotations Annotations
+	// Calls are the IDs of the operations it may call.
+	Calls []string
+	// Output is the schema of its answer.
+	Output json.RawMessage
+}
+
+// GatewayResponse is what API Gateway answers by itself.
+type GatewayResponse struct {
+	// StatusCode is empty where the type's own status is kept.
+	StatusCode         string            `json:"statusCode"`
+	ResponseParameters map[string]string `json:"responseParameters"`
+	ResponseTemplates  map[string]string `json:"responseTemplates"`
+}
+
+// MockIntegration answers without a function.
+type MockIntegration struct {
+	Type             string            `json:"type"`
+	RequestTemplates map[string]string `json:"requestTemplates"`
+	Responses        map[string]struct {
+		StatusCode        string            `json:"statusCode"`
+		ResponseTemplates map[string]string `json:"responseTemplates"`
+	} `json:"responses"`
+}
+
+var load = sync.OnceValues(func() (*API, error) { return Parse(document) })
+
+// Load returns the view of the embedded description. It is decoded once; callers must not
+// change it.
+func Load() (*API, error) { return load() }
+
+// Document is the embedded description as JSON.
+func Document() []byte { return bytes.Clone(document) }
+
+// Operation finds an operation by its ID, nil when there is none.
+func (a *API) Operation(id string) *Operation { return a.byID[id] }
+
+// Route finds the operation of a method on a path as it stands in the description,
+// nil when there is none. ANY stands for every method that the path does not name.
+func (a *API) Route(method, path string) *Operation {
+	if op := a.byRoute[strings.ToUpper(method)+" "+path]; op != nil {
+		return op
+	}
+	return a.byRoute["ANY "+path]
+}
+
+// Tools lists the operations that are tools, in the order of their names.
+func (a *API) Tools() []*Operation {
+	var tools []*Operation
+	for _, op := range a.Operations {
+		if op.Tool {
+			tools = append(tools, op)
+		}
+	}
+	slices.SortFunc(tools, func(x, y *Operation) int { return strings.Compare(x.ID, y.ID) })
+	return tools
+}
+
+// ToolCategories maps the name of every tool, composites included, to its category.
+func (a *API) ToolCategories() map[string]string {
+	categories := map[string]string{}
+	for _, op := range a.Tools() {
+		categories[op.ID] = op.Category
+	}
+	for _, c := range a.Composites {
+		categories[c.Name] = c.Category
+	}
+	return categories
+}
+
+// Functions lists the Lambdas that serve operations, in order.
+func (a *API) Functions() []string {
+	var names []string
+	for _, op := range a.Operations {
+		if op.Function != "" && !slices.Contains(names, op.Function) {
+			names = append(names, op.Function)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ByFunction lists the operations that a function serves.
+func (a *API) ByFunction(name string) []*Operation {
+	var ops []*Operation
+	for _, op := range a.Operations {
+		if op.Function == name {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// raw is the part of an OpenAPI document that is read.
+type raw struct {
+	Paths    map[string]map[string]json.RawMessage `json:"paths"`
+	Security []map[string][]string                 `json:"security"`
+
+	Composites []struct {
+		Name        string         `json:"name"`
+		Category    string         `json:"category"`
+		Description string         `json:"description"`
+		Annotations Annotations    `json:"annotations"`
+		Calls       []string       `json:"calls"`
+		Output      map[string]any `json:"output"`
+	} `json:"x-sekisho-composite-tools"`
+	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
+	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
+	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
+}
+
+type rawOperation struct {
+	OperationID string                 `json:"operationId"`
+	Tags        []string               `json:"tags"`
+	Summary     string                 `json:"summary"`
+	Description string                 `json:"description"`
+	Security    *[]map[string][]string `json:"security"`
+	Parameters  []map[string]any       `json:"parameters"`
+	RequestBody map[string]any         `json:"requestBody"`
+	Responses   map[string]any         `json:"responses"`
+	Sekisho     struct {
+		Function    string      `json:"function"`
+		Units       int64       `json:"units"`
+		Tool        bool        `json:"tool"`
+		Annotations Annotations `json:"annotations"`
+	} `json:"x-sekisho"`
+	Integration *MockIntegration `json:"x-amazon-apigateway-integration"`
+}
+
+// Parse reads a description, such as the one that an applied Terraform state holds. What
+// a projection leaves out (schemas, descriptions) is left empty.
+func Parse(doc []byte) (*API, error) {
+	var r raw
+	if err := json.Unmarshal(doc, &r); err != nil {
+		return nil, fmt.Errorf("contract: the description is not JSON of the expected shape: %w", err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(doc, &root); err != nil {
+		return nil, fmt.Errorf("contract: %w", err)
+	}
+	api := &API{
+		GatewayResponses: r.GatewayResponses,
+		StageVariables:   r.StageVariables,
+		AccessLog:        r.AccessLog,
+		byID:             map[string]*Operation{},
+		byRoute:          map[string]*Operation{},
+	}
+	schemas := &resolver{root: root}
+	if err := api.addOperations(r, schemas); err != nil {
+		return nil, err
+	}
+	return api, api.addComposites(r, schemas)
+}
+
+// methods maps the members of a path item that are operations to their method.
+var methods = map[string]string{
+	"get": "GET", "put": "PUT", "post": "POST", "delete": "DELETE", "patch": "PATCH",
+	"head": "HEAD", "options": "OPTIONS", "x-amazon-apigateway-any-method": "ANY",
+}
+
+func (a *API) addOperations(r raw, schemas *resolver) error {
+	for path, item := range r.Paths {
+		for member, value := range item {
+			method, ok := methods[member]
+			if !ok {
+				continue
+			}
+			op, err := newOperation(method, path, value, len(r.Security) > 0, schemas)
+			if err != nil {
+				return fmt.Errorf("contract: %s %s: %w", method, path, err)
+			}
+			if a.byID[op.ID] != nil {
+				return fmt.Errorf("contract: operationId %q stands twice", op.ID)
+			}
+			a.Operations = append(a.Operations, op)
+			a.byID[op.ID] = op
+			a.byRoute[method+" "+path] = op
+		}
+	}
+	slices.SortFunc(a.Operations, func(x, y *Operation) int {
+		return strings.Compare(x.Path+" "+x.Method, y.Path+" "+y.Method)
+	})
+	return nil
+}
+
+func newOperation(method, path string, value json.RawMessage, secured bool, schemas *resolver) (*Operation, error) {
+	var r rawOperation
+	if err := json.Unmarshal(value, &r); err != nil {
+		return nil, err
+	}
+	op := &Operation{
+		ID: r.OperationID, Method: method, Path: path,
+		Summary: r.Summary, Description: r.Description,
+		Function: r.Sekisho.Function, Units: r.Sekisho.Units,
+		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
+		Integration: r.Integration,
+		Public:      !secured,
+	}
+	if op.ID == "" {
+		return nil, errors.New("operationId is missing")
+	}
+	if op.Units < 0 {
+		return nil, fmt.Errorf("units must not be negative, not %d", op.Units)
+	}
+	if len(r.Tags) > 0 {
+		op.Category = r.Tags[0]
+	}
+	if r.Security != nil {
+		op.Public = len(*r.Security) == 0
+	}
+	if err := op.addInput(r, schemas); err != nil {
+		return nil, err
+	}
+	return op, op.addOutput(r, schemas)
+}
+
+func (a *API) addComposites(r raw, schemas *resolver) error {
+	for _, c := range r.Composites {
+		for _, id := range c.Calls {
+			op := a.byID[id]
+			if op == nil {
+				return fmt.Errorf("contract: composite tool %s calls %q, which is no operation", c.Name, id)
+			}
+			if op.Units != 0 {
+				return fmt.Errorf("contract: composite tool %s calls %s, which is counted", c.Name, id)
+			}
+		}
+		output, err := schemas.schema(c.Output)
+		if err != nil {
+			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
+		}
+		encoded, err := json.Marshal(output)
+		if err != nil {
+			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
+		}
+		a.Composites = append(a.Composites, &Composite{
+			Name: c.Name, Category: c.Category, Description: c.Description,
+			Annotations: c.Annotations, Calls: c.Calls, Output: encoded,
+		})
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+package contract
+
+//go:generate go test -count=1 -run TestJSONIsCurrent . -update

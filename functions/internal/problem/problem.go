@@ -1,0 +1,278 @@
+// Package problem is the one place where a code becomes a status, a classification and a
+// hint, for REST and for MCP.
+//
+// A refusal is read by an agent as material for its next decision. So every problem says
+// whether the same call can succeed later, after how long, and what to do and not to do.
+// Over REST it is problem details (RFC 9457); over MCP the same members are the text of an
+// error result. What went wrong inside is logged, never returned.
+//
+// What API Gateway answers by itself stands in the contract, since it must be known before
+// any code runs; a test keeps its codes and those here apart or equal.
+package problem
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Code names a kind of problem. Codes are part of the API: they are never renamed.
+type Code string
+
+// The codes. Those of the gateway's own answers are among them, because the MCP function
+// meets them as a client of the REST API.
+const (
+	InvalidArgument  Code = "invalid_argument"
+	NotFound         Code = "not_found"
+	OutOfRange       Code = "out_of_range"
+	TooLarge         Code = "too_large"
+	MethodNotAllowed Code = "method_not_allowed"
+	Unauthorized     Code = "unauthorized"
+	KeyNotFound      Code = "key_not_found"
+	KeyInactive      Code = "key_inactive"
+	LimitExceeded    Code = "limit_exceeded"
+	ToolDisabled     Code = "tool_disabled"
+	Throttled        Code = "throttled"
+	StoreUnavailable Code = "store_unavailable"
+	Unavailable      Code = "unavailable"
+	Braked           Code = "braked"
+	Timeout          Code = "timeout"
+	RouteNotFound    Code = "route_not_found"
+	BadRequest       Code = "bad_request"
+	Internal         Code = "internal"
+	Unreachable      Code = "unreachable"
+)
+
+// Classification says whether the same call can succeed later.
+type Classification string
+
+// The classifications.
+const (
+	Transient Classification = "transient"
+	Permanent Classification = "permanent"
+	Unknown   Classification = "unknown"
+)
+
+// kind is what a code stands for.
+type kind struct {
+	status         int
+	title          string
+	classification Classification
+	retryAfter     time.Duration // 0 = not retryable
+	hint           string
+}
+
+var kinds = map[Code]kind{
+	InvalidArgument:  {400, "Invalid argument", Permanent, 0, "Correct the argument that detail names, then call again. Do not retry as it is; the failed call is not charged."},
+	NotFound:         {404, "Not found", Permanent, 0, "There is no such thing. Check the value or search for it; do not retry as it is."},
+	OutOfRange:       {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is; the failed call is not charged."},
+	TooLarge:         {413, "Request too large", Permanent, 0, "Send less in one call; do not retry as it is."},
+	MethodNotAllowed: {405, "Method not allowed", Permanent, 0, "Use a method that the header Allow names; do not retry as it is."},
+	Unauthorized:     {401, "No valid API key", Permanent, 0, "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY. Do not retry without one; the owner of this server creates keys with: sekisho keys create."},
+	KeyNotFound:      {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
+	KeyInactive:      {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
+	LimitExceeded:    {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage still answers, free of charge."},
+	ToolDisabled:     {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},
+	Throttled:        {429, "Too many calls at once", Transient, time.Second, "The server takes only so many calls per second. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
+	StoreUnavailable: {503, "The key could not be checked", Transient, 5 * time.Second, "The server could not check the API key or its quota just now, and refuses rather than guesses. The call did not run. Wait retryAfterMs, then retry at most twice."},
+	Unavailable:      {503, "Busy", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
+	Braked:           {503, "Spending is stopped", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
+	Timeout:          {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time; the call is not charged. A read can be retried once. A write may have happened: check before sending it again."},
+	RouteNotFound:    {404, "No such route", Permanent, 0, "There is nothing under this method and path; do not retry as it is."},
+	BadRequest:       {400, "The gateway refused the request", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
+	Internal:         {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way; the call is not charged. Retry once after retryAfterMs; if it fails again, stop and tell your user."},
+	Unreachable:      {502, "The API did not answer", Transient, 2 * time.Second, "The MCP server could not reach its own API. Wait retryAfterMs, then retry once; if it fails again, call utility.diagnose_mcp."},
+}
+
+// Codes lists all codes in order.
+func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
+
+// Problem is one refusal. It is an error, so that it can travel as one.
+type Problem struct {
+	Code           Code
+	Status         int
+	Title          string
+	Classification Classification
+	Retryable      bool
+	// RetryAfter is the time to wait; negative when waiting does not help.
+	RetryAfter time.Duration
+	Hint       string
+	// Detail says what was wrong with this call; it may be empty. It is shown to the
+	// caller: nothing internal goes into it.
+	Detail string
+	// Quota is set with LimitExceeded.
+	Quota *Quota
+}
+
+// Quota is what a quota error adds.
+type Quota struct {
+	Limit, Used int64
+	// ResetAt as usage.FormatReset writes it.
+	ResetAt string
+	// UpgradeURL is empty where none is configured.
+	UpgradeURL string
+}
+
+// New makes the problem of a code. An unknown code is Internal.
+func New(code Code, detail string) *Problem {
+	k, ok := kinds[code]
+	if !ok {
+		code, k = Internal, kinds[Internal]
+	}
+	p := &Problem{
+		Code: code, Status: k.status, Title: k.title, Classification: k.classification,
+		Retryable: k.retryAfter > 0, RetryAfter: k.retryAfter, Hint: k.hint, Detail: detail,
+	}
+	if !p.Retryable {
+		p.RetryAfter = -1
+	}
+	return p
+}
+
+// Newf is New with a formatted detail.
+func Newf(code Code, format string, args ...any) *Problem {
+	return New(code, fmt.Sprintf(format, args...))
+}
+
+// Limit makes the problem of an exhausted quota; wait is the time until the reset.
+func Limit(q Quota, wait time.Duration) *Problem {
+	p := New(LimitExceeded, "")
+	p.Quota, p.RetryAfter = &q, wait
+	return p
+}
+
+// From returns err as a problem. What is none already is Internal, and its text is not
+// shown.
+func From(err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return New(Internal, "")
+}
+
+func (p *Problem) Error() string {
+	if p.Detail == "" {
+		return string(p.Code)
+	}
+	return string(p.Code) + ": " + p.Detail
+}
+
+// Body is a problem as it is written: problem details over REST, and without type, title
+// and status over MCP.
+type Body struct {
+	Type           string         `json:"type,omitempty"`
+	Title          string         `json:"title,omitempty"`
+	Status         int            `json:"status,omitempty"`
+	Error          Code           `json:"error"`
+	Classification Classification `json:"classification"`
+	Retryable      bool           `json:"retryable"`
+	RetryAfterMs   *int64         `json:"retryAfterMs"`
+	Hint           string         `json:"hint"`
+	Detail         string         `json:"detail,omitempty"`
+	Limit          *int64         `json:"limit,omitempty"`
+	Used           *int64         `json:"used,omitempty"`
+	ResetAt        string         `json:"reset_at,omitempty"`
+	UpgradeURL     string         `json:"upgrade_url,omitempty"`
+}
+
+// ContentType of a problem over REST.
+const ContentType = "application/problem+json"
+
+const typePrefix = "urn:sekisho:error:"
+
+// Body returns the problem as problem details.
+func (p *Problem) Body() Body {
+	b := p.agentBody()
+	b.Type, b.Title, b.Status = typePrefix+string(p.Code), p.Title, p.Status
+	return b
+}
+
+func (p *Problem) agentBody() Body {
+	b := Body{
+		Error: p.Code, Classification: p.Classification, Retryable: p.Retryable,
+		Hint: p.Hint, Detail: p.Detail,
+	}
+	if p.RetryAfter >= 0 {
+		ms := p.RetryAfter.Milliseconds()
+		b.RetryAfterMs = &ms
+	}
+	if q := p.Quota; q != nil {
+		b.Limit, b.Used, b.ResetAt, b.UpgradeURL = &q.Limit, &q.Used, q.ResetAt, q.UpgradeURL
+	}
+	return b
+}
+
+// JSON writes the problem as problem details.
+func (p *Problem) JSON() []byte { return encode(p.Body()) }
+
+// AgentJSON writes the problem as the text of an MCP error result: one JSON object.
+func (p *Problem) AgentJSON() []byte { return encode(p.agentBody()) }
+
+func encode(b Body) []byte {
+	text, _ := json.Marshal(b) // strings and numbers always encode
+	return text
+}
+
+// RetryAfterSeconds is the value of a Retry-After header: whole seconds, rounded up, at
+// least 1 (RFC 9110, section 10.2.3). ok is false when there is nothing to wait for.
+func (p *Problem) RetryAfterSeconds() (seconds int64, ok bool) {
+	if p.RetryAfter < 0 {
+		return 0, false
+	}
+	return max(1, int64((p.RetryAfter+time.Second-1)/time.Second)), true
+}
+
+// Parse reads an answer of the REST API, from the gateway or a function, back into a
+// problem. status is the answer's HTTP status. An answer that is no problem gets the code
+// that fits its status, so that whatever comes, the caller has something to act on.
+func Parse(status int, body []byte) *Problem {
+	var b Body
+	if err := json.Unmarshal(body, &b); err != nil || b.Error == "" {
+		return foreign(status)
+	}
+	p := &Problem{
+		Code: b.Error, Status: status, Title: b.Title, Classification: b.Classification,
+		Retryable: b.Retryable, RetryAfter: -1, Hint: b.Hint, Detail: b.Detail,
+	}
+	if b.RetryAfterMs != nil {
+		p.RetryAfter = time.Duration(*b.RetryAfterMs) * time.Millisecond
+	}
+	if b.Limit != nil && b.Used != nil {
+		p.Quota = &Quota{Limit: *b.Limit, Used: *b.Used, ResetAt: b.ResetAt, UpgradeURL: b.UpgradeURL}
+	}
+	return p
+}
+
+// foreign makes a problem of an answer in a form that is not ours.
+func foreign(status int) *Problem {
+	code := Internal
+	switch {
+	case status == 401:
+		code = Unauthorized
+	case status == 404:
+		code = NotFound
+	case status == 413:
+		code = TooLarge
+	case status == 429:
+		code = Throttled
+	case status == 502 || status == 503:
+		code = Unavailable
+	case status == 504:
+		code = Timeout
+	case status >= 400 && status < 500:
+		code = BadRequest
+	}
+	p := New(code, fmt.Sprintf("The API answered HTTP %d in a form that this server does not know.", status))
+	p.Status = status
+	return p
+}
+
+// Is reports whether err carries a problem of that code.
+func Is(err error, code Code) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Code == code
+}

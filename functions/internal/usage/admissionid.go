@@ -1,0 +1,49 @@
+package usage
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
+	"strings"
+	"time"
+)
+
+// AdmissionIDPrefix begins every admission ID.
+const AdmissionIDPrefix = "adm_"
+
+// base32hex keeps the order of the bytes (RFC 4648, section 7).
+var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
+
+// NewAdmissionID makes an ID of 24 characters: the millisecond and 48 random bits. IDs
+// order by their millisecond, so that a store can tell an older admission from a newer one.
+func NewAdmissionID(now time.Time) string {
+	b := stamp(now)
+	_, _ = rand.Read(b[6:]) // never fails: crypto/rand
+	return AdmissionIDPrefix + idEncoding.EncodeToString(b[:])
+}
+
+// AdmissionFloor is the smallest ID that can be made at or after an instant.
+func AdmissionFloor(t time.Time) string {
+	b := stamp(t)
+	return AdmissionIDPrefix + idEncoding.EncodeToString(b[:])
+}
+
+// stamp puts the millisecond into the first 48 bits.
+func stamp(t time.Time) (b [12]byte) {
+	binary.BigEndian.PutUint64(b[:8], uint64(t.UnixMilli())<<16)
+	return b
+}
+
+// AdmissionTime is the millisecond that an ID was made in; ok is false for a text that is
+// no admission ID.
+func AdmissionTime(id string) (at time.Time, ok bool) {
+	text, found := strings.CutPrefix(id, AdmissionIDPrefix)
+	if !found || len(text) != idEncoding.EncodedLen(12) {
+		return time.Time{}, false
+	}
+	b, err := idEncoding.DecodeString(text)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(b) >> 16)), true
+}
