@@ -1,0 +1,193 @@
+// Package moto runs a moto server, an emulator of AWS, for tests.
+//
+// The server listens on a free port of 127.0.0.1, keeps everything in memory and ends with
+// the test that started it. Tests share one per test binary and separate their data by
+// fresh names, because a start takes about a second:
+//
+//	var emulator moto.Shared
+//
+//	func TestMain(m *testing.M) { os.Exit(emulator.Run(m)) }
+//
+//	func TestX(t *testing.T) { endpoint := emulator.Endpoint(t) … }
+package moto
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+//go:embed sitecustomize.py
+var siteCustomize []byte
+
+// startTimeout is generous: a busy machine may take long to start Python.
+const startTimeout = 60 * time.Second
+
+// Start runs a server until the end of the test and returns its URL, such as
+// http://127.0.0.1:40123.
+func Start(t testing.TB) (endpoint string) {
+	t.Helper()
+	s, err := launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s.endpoint
+}
+
+// Shared is one server for all tests of a binary, started by the first that asks for it.
+type Shared struct {
+	once   sync.Once
+	server *server
+	err    error
+}
+
+// Endpoint returns the URL of the server.
+func (s *Shared) Endpoint(t testing.TB) string {
+	t.Helper()
+	s.once.Do(func() { s.server, s.err = launch() })
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.server.endpoint
+}
+
+// Run runs the tests, ends the server and returns the exit code.
+func (s *Shared) Run(m *testing.M) int {
+	code := m.Run()
+	if s.server != nil {
+		s.server.stop()
+	}
+	return code
+}
+
+type server struct {
+	endpoint string
+	cmd      *exec.Cmd
+	stdin    io.Closer
+	dir      string
+}
+
+func launch() (*server, error) {
+	program, err := find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "sekisho-moto-")
+	if err != nil {
+		return nil, fmt.Errorf("start moto: %w", err)
+	}
+	s, err := launchIn(dir, program)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("start moto (%s): %w", program, err)
+	}
+	return s, nil
+}
+
+func launchIn(dir, program string) (*server, error) {
+	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), siteCustomize, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, "-H", "127.0.0.1", "-p", "0")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Dir = dir
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{cmd: cmd, stdin: stdin, dir: dir}
+	if s.endpoint, err = awaitAddress(stderr); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// stop ends the process that launch started, and no other.
+func (s *server) stop() {
+	_ = s.stdin.Close()
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	_ = os.RemoveAll(s.dir)
+}
+
+var listening = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
+
+// awaitAddress reads the log up to the line that names the address, which is written once
+// the port is bound. From then on a goroutine throws the log away, until the process ends.
+func awaitAddress(log io.Reader) (string, error) {
+	type found struct {
+		endpoint string
+		err      error
+	}
+	answer := make(chan found, 1)
+	go func() {
+		var said bytes.Buffer
+		for lines := bufio.NewScanner(log); lines.Scan(); {
+			if m := listening.FindSubmatch(lines.Bytes()); m != nil {
+				answer <- found{endpoint: string(m[1])}
+				_, _ = io.Copy(io.Discard, log)
+				return
+			}
+			said.Write(append(lines.Bytes(), '\n'))
+		}
+		answer <- found{err: fmt.Errorf("it ended before it listened: %s", strings.TrimSpace(said.String()))}
+	}()
+	select {
+	case f := <-answer:
+		return f.endpoint, f.err
+	case <-time.After(startTimeout):
+		return "", fmt.Errorf("no answer in %s", startTimeout)
+	}
+}
+
+// find names the program. scripts/moto knows where to look; it installs nothing here,
+// because several test binaries run at once.
+func find() (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(filepath.Join(root, "scripts", "moto"), "--find").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return "", fmt.Errorf("these tests need an emulator of DynamoDB: %s", bytes.TrimSpace(exit.Stderr))
+	}
+	if err != nil {
+		return "", fmt.Errorf("run scripts/moto: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for start := dir; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod above %s", start)
+		}
+	}
+}
