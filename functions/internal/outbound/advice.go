@@ -12,20 +12,20 @@ import (
 type Code string
 
 const (
-	CodeAuth          Code = "upstream_auth"            // its token was refused (502)
-	CodeNotFound      Code = "upstream_not_found"       // (404)
-	CodeConflict      Code = "upstream_conflict"        // (409)
-	CodeRejected      Code = "upstream_rejected"        // it finds the input wrong (422)
-	CodeRateLimited   Code = "upstream_rate_limited"    // it answered 429 (429)
-	CodeBusy          Code = "upstream_bucket_empty"    // our own rate limit for it (429)
-	CodeUnavailable   Code = "upstream_unavailable"     // 502, 503, no connection (503)
-	CodeTimeout       Code = "upstream_timeout"         // (504)
-	CodeUnclear       Code = "upstream_outcome_unclear" // may have happened (502)
-	CodeFailed        Code = "upstream_failed"          // 500, unreadable answer (502)
-	CodeTooLarge      Code = "upstream_answer_too_large"
-	CodeMisconfigured Code = "upstream_misconfigured" // address, certificate, redirect (502)
-	CodeDeadline      Code = "deadline_too_short"     // nothing was sent (504)
-	CodeCancelled     Code = "cancelled"              // nobody reads it
+	CodeAuth          Code = "upstream_auth"             // its token was refused (502)
+	CodeNotFound      Code = "upstream_not_found"        // (404)
+	CodeConflict      Code = "upstream_conflict"         // (409)
+	CodeRejected      Code = "upstream_rejected"         // it finds the input wrong (422)
+	CodeRateLimited   Code = "upstream_rate_limited"     // it answered 429 (429)
+	CodeBusy          Code = "upstream_bucket_empty"     // our own rate limit for it (429)
+	CodeUnavailable   Code = "upstream_unavailable"      // 502, 503, no connection (503)
+	CodeTimeout       Code = "upstream_timeout"          // (504)
+	CodeUnclear       Code = "upstream_outcome_unclear"  // may have happened (502)
+	CodeFailed        Code = "upstream_failed"           // 500, unreadable answer (502)
+	CodeTooLarge      Code = "upstream_answer_too_large" // (502)
+	CodeMisconfigured Code = "upstream_misconfigured"    // address, certificate, redirect (502)
+	CodeDeadline      Code = "deadline_too_short"        // nothing was sent (504)
+	CodeCancelled     Code = "cancelled"                 // nobody reads it
 )
 
 // Advice is what an agent is told of a failed call: B5's members.
@@ -58,12 +58,13 @@ func Advise(err error) Advice {
 		a.Code, a.Hint = permanent(e)
 	case e.Class == Unknown:
 		a.Code, a.Hint = CodeFailed, unknown(e)
+		a.Retryable = e.Stop == StopDeadline // the one retry was not used up
 	default:
 		a.Code, a.Hint = transient(e)
 		a.Retryable = true
-		if ms := milliseconds(e.RetryAfter); ms > 0 {
-			a.RetryAfterMs = &ms
-		}
+	}
+	if ms := milliseconds(e.RetryAfter); a.Retryable && ms > 0 {
+		a.RetryAfterMs = &ms
 	}
 	return a
 }
@@ -124,7 +125,7 @@ func transient(e *Error) (Code, string) {
 		return code, fmt.Sprintf("%s The next attempt needs a wait longer than this call may last (tried %s). %s",
 			transientCause(e.Reason), times(e.Attempts), notBefore(e))
 	}
-	return code, fmt.Sprintf("%s This server has already tried %s, so don't repeat the call at once. %s If it fails again, stop and tell the user.",
+	return code, fmt.Sprintf("%s This server has already tried %s. %s If it fails again, stop and tell the user.",
 		transientCause(e.Reason), times(e.Attempts), notBefore(e))
 }
 

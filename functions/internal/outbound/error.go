@@ -32,8 +32,9 @@ type Error struct {
 	// RetryAfter is when another call makes sense, counted from now. 0: not known,
 	// or never.
 	RetryAfter time.Duration
-	// MayHaveHappened: the upstream may have done what was asked, and doing it twice
-	// would matter.
+	// MayHaveHappened: after any of the attempts the upstream may have done what was
+	// asked, and another call might do it twice. Also set if the attempts shared an
+	// idempotency key, which the next call need not have.
 	MayHaveHappened bool
 	Err             error // of the last attempt
 }

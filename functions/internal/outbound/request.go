@@ -22,8 +22,9 @@ type Request struct {
 	// nothing. GET, HEAD, OPTIONS, TRACE, PUT and DELETE promise it (RFC 9110, 9.2.2).
 	Idempotent bool
 	// IdempotencyKey goes along as Idempotency-Key (draft-ietf-httpapi-idempotency-
-	// key-header), the same for every attempt, and makes the call repeatable.
-	// Printable ASCII.
+	// key-header), the same for every attempt, and lets them be repeated after an
+	// ambiguous failure. Printable ASCII. If the key follows from the content, so that
+	// an agent's next call has the same one, set Idempotent too.
 	IdempotencyKey string
 	// Gate, if set, is passed before every attempt, the retries too: a rate limit
 	// belongs here, as upstreams count retries like any other call. Its context ends
@@ -41,8 +42,14 @@ type prepared struct {
 	url        *url.URL // without user information
 	header     http.Header
 	body       []byte
-	repeatable bool // sending it twice does no harm
+	idempotent bool // by its method, or because the caller says so
 	scrub      scrubber
+}
+
+// repeatable: sending it twice does no harm. A key protects the attempts of this call
+// alone: the next call may carry another one.
+func (p *prepared) repeatable() bool {
+	return p.idempotent || p.header.Get("Idempotency-Key") != ""
 }
 
 // errRequest is a request that can't be sent. Its text never quotes the URL.
@@ -63,7 +70,7 @@ func (r Request) prepare() (*prepared, error) {
 	p.scrub = newScrubber(u, p.header)
 	u.User, u.Fragment = nil, ""
 	p.url = u
-	p.repeatable = r.Idempotent || idempotentMethod(p.method) || p.header.Get("Idempotency-Key") != ""
+	p.idempotent = r.Idempotent || idempotentMethod(p.method)
 	return p, nil
 }
 

@@ -35,6 +35,7 @@ type call struct {
 	unknowns int // outcomes of class Unknown
 	waited   time.Duration
 	last     outcome // of the last attempt
+	unclear  bool    // an attempt may have taken effect
 }
 
 // run is the retry loop. What a failure is, is decided in classify.go; whether another
@@ -109,6 +110,7 @@ func (k *call) attempt(ctx context.Context) (Attempt, error) {
 	v := classify(o)
 	o.err = k.scrub.clean(o.err)
 	k.last = o
+	k.unclear = k.unclear || (v.ambiguous && o.sent)
 	event.Err, event.Class, event.Reason = o.err, v.class, v.reason
 	wait, why, stop := k.next(ctx, o, v)
 	event.Stop = stop
@@ -132,7 +134,7 @@ func (k *call) next(ctx context.Context, o outcome, v verdict) (time.Duration, W
 		return 0, "", StopCancelled
 	case v.class == Permanent:
 		return 0, "", StopPermanent
-	case k.mayHaveHappened(o, v):
+	case v.ambiguous && o.sent && !k.repeatable():
 		return 0, "", StopAmbiguous
 	case k.unknowns > 1:
 		return 0, "", StopUnknown
@@ -149,10 +151,6 @@ func (k *call) next(ctx context.Context, o outcome, v verdict) (time.Duration, W
 		return wait, why, StopDeadline
 	}
 	return wait, why, ""
-}
-
-func (k *call) mayHaveHappened(o outcome, v verdict) bool {
-	return v.ambiguous && o.sent && !k.repeatable
 }
 
 // advisedWait is the RetryAfter of the final error: the wait that didn't fit, or, when
@@ -173,7 +171,7 @@ func (k *call) fail(o outcome, v verdict, stop Stop) *Error {
 		Upstream: k.upstream, Method: k.method,
 		Class: v.class, Reason: v.reason, Stop: stop,
 		Status: o.status, Attempts: k.made, Waited: k.waited,
-		MayHaveHappened: k.mayHaveHappened(o, v), Err: o.err,
+		MayHaveHappened: k.unclear && !k.idempotent, Err: o.err,
 	}
 }
 
