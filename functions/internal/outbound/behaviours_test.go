@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,7 +241,7 @@ func TestBehaviours(t *testing.T) {
 }
 
 func (b behaviour) run(t *testing.T, real *sockets, table io.Writer) {
-	calls := 0
+	var calls atomic.Int64
 	var events []Attempt
 	var network outboundtest.Network
 	network.Fallback = real.dial
@@ -267,17 +268,16 @@ func (b behaviour) run(t *testing.T, real *sockets, table io.Writer) {
 	if b.within != 0 && took > b.within-DefaultReserve && b.attempts > 0 {
 		t.Errorf("returned after %s of %s: the reserve is gone", took, b.within)
 	}
-	if want := orDefault(b.calls, b.attempts); b.upstream != nil && b.url == "" && calls != want {
-		t.Errorf("the upstream saw %d calls, want %d", calls, want)
+	if want := orDefault(b.calls, b.attempts); b.upstream != nil && b.url == "" && int(calls.Load()) != want {
+		t.Errorf("the upstream saw %d calls, want %d", calls.Load(), want)
 	}
 	noSecrets(t, err, events)
 	b.row(table, err, events)
 }
 
-func (b behaviour) handler(calls *int) http.Handler {
+func (b behaviour) handler(calls *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*calls++
-		b.upstream(*calls, w, r)
+		b.upstream(int(calls.Add(1)), w, r)
 	})
 }
 

@@ -1,0 +1,329 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sekisho/functions/internal/outbound/outboundtest"
+)
+
+// inBubble serves h as stats.test in virtual time and gives the test a client for it.
+func inBubble(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var network outboundtest.Network
+		defer network.Serve("stats.test", h)()
+		c := newClient(t, Config{Upstream: "stats", Dial: network.Dial, Jitter: half})
+		defer c.Close()
+		test(t, c)
+	})
+}
+
+func answers(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+}
+
+func TestLambdaDeadline(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) { limits("30")(1, w, r) }
+	inBubble(t, h, func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+		if took := time.Since(start); took >= 3*time.Second {
+			t.Errorf("returned after %s", took)
+		}
+		a := Advise(err)
+		if a.RetryAfterMs == nil || *a.RetryAfterMs != 30000 {
+			t.Errorf("advice %+v, want retryAfterMs 30000", a)
+		}
+	})
+}
+
+// Whatever the deadline: no call outlives it, and the reserve is left.
+func TestNoCallOutlivesItsDeadline(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for _, h := range []http.HandlerFunc{answers(503), hang} {
+		for within := 50 * ms; within < 30*time.Second; within = within*5/4 + 13*ms {
+			inBubble(t, h, func(t *testing.T, c *Client) {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				defer cancel()
+				start := time.Now()
+				_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+				if took := time.Since(start); err == nil || took > max(0, within-DefaultReserve) {
+					t.Errorf("deadline %s: returned after %s with %v", within, took, err)
+				}
+			})
+		}
+	}
+}
+
+func TestCancelledWhileWaiting(t *testing.T) {
+	inBubble(t, answers(503), func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(200*ms, cancel)
+		start := time.Now()
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+		var e *Error
+		if !errors.As(err, &e) || e.Stop != StopCancelled || e.Attempts != 1 || e.Status != 503 || time.Since(start) != 200*ms {
+			t.Errorf("got %v after %s", err, time.Since(start))
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Error("the error does not wrap context.Canceled")
+		}
+		var se *StatusError
+		if !errors.As(err, &se) || se.Status != 503 {
+			t.Error("the error lost the last attempt's")
+		}
+		if a := Advise(err); a.Code != CodeCancelled || a.Retryable {
+			t.Errorf("advice %+v", a)
+		}
+	})
+}
+
+func TestCancelledDuringAnAttempt(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	inBubble(t, hang, func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(200*ms, cancel)
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+		var e *Error
+		if !errors.As(err, &e) || e.Stop != StopCancelled || e.Attempts != 1 {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+type tooSoon time.Duration
+
+func (e tooSoon) Error() string             { return "too soon" }
+func (e tooSoon) RetryAfter() time.Duration { return time.Duration(e) }
+
+func TestGateIsPassedBeforeEveryAttempt(t *testing.T) {
+	inBubble(t, answers(503), func(t *testing.T, c *Client) {
+		passed := 0
+		var tally Tally
+		_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", Observe: tally.Observe, Gate: func(context.Context) error {
+			passed++
+			time.Sleep(time.Second)
+			return nil
+		}}, Raw)
+		want := Tally{Attempts: 4, Retries: 3, Waited: 4*time.Second + backed3}
+		if passed != 4 || tally != want {
+			t.Errorf("passed %d times, %+v, want %+v (%v)", passed, tally, want, err)
+		}
+	})
+}
+
+func TestGateRefuses(t *testing.T) {
+	inBubble(t, answers(200), func(t *testing.T, c *Client) {
+		for _, tt := range []struct {
+			err   error
+			code  Code
+			after int64
+		}{
+			{tooSoon(7 * time.Second), CodeBusy, 7000},
+			{fmt.Errorf("wrapped: %w", tooSoon(time.Second)), CodeBusy, 1000},
+			{errors.New("store is down"), CodeUnavailable, 0},
+		} {
+			events := 0
+			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", Observe: func(Attempt) { events++ },
+				Gate: func(context.Context) error { return tt.err }}, Raw)
+			a := Advise(err)
+			var after int64
+			if a.RetryAfterMs != nil {
+				after = *a.RetryAfterMs
+			}
+			if a.Code != tt.code || !a.Retryable || after != tt.after || events != 0 || !errors.Is(err, tt.err) {
+				t.Errorf("%v: %+v, %d ms, %d events", tt.err, a, after, events)
+			}
+		}
+	})
+}
+
+// The gate may wait, but must leave time for an attempt.
+func TestGateKnowsTheDeadline(t *testing.T) {
+	inBubble(t, answers(200), func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var left time.Duration
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/", Gate: func(ctx context.Context) error {
+			deadline, _ := ctx.Deadline()
+			left = time.Until(deadline)
+			return nil
+		}}, Raw)
+		if want := 3*time.Second - DefaultReserve - minAttempt; err != nil || left != want {
+			t.Errorf("%v; the gate had %s, want %s", err, left, want)
+		}
+	})
+}
+
+func TestIdempotencyKeyIsTheSameEachTime(t *testing.T) {
+	var keys []string
+	h := func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		w.WriteHeader(504)
+	}
+	inBubble(t, h, func(t *testing.T, c *Client) {
+		Do(t.Context(), c, Request{Method: "post", URL: "http://stats.test/", IdempotencyKey: `a"b`, Body: []byte("x")}, Raw)
+		if got := strings.Join(keys, " "); got != strings.TrimSpace(strings.Repeat(`"a\"b" `, 4)) {
+			t.Errorf("keys: %s", got)
+		}
+		_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", IdempotencyKey: "a\nb"}, Raw)
+		if e, ok := err.(*Error); !ok || e.Reason != ReasonRequest || e.Attempts != 0 {
+			t.Errorf("a key with a line break: %v", err)
+		}
+	})
+}
+
+func TestIdempotentPostIsRepeated(t *testing.T) {
+	inBubble(t, answers(504), func(t *testing.T, c *Client) {
+		_, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Idempotent: true}, Raw)
+		if e, ok := err.(*Error); !ok || e.Attempts != 4 || e.MayHaveHappened {
+			t.Errorf("got %v", err)
+		}
+		_, err = Do(t.Context(), c, Request{Method: "PUT", URL: "http://stats.test/"}, Raw)
+		if e, ok := err.(*Error); !ok || e.Attempts != 4 {
+			t.Errorf("PUT: got %v", err)
+		}
+	})
+}
+
+// A body is sent in full with every attempt.
+func TestBodyIsRepeated(t *testing.T) {
+	var lengths []int64
+	h := func(w http.ResponseWriter, r *http.Request) {
+		lengths = append(lengths, r.ContentLength)
+		w.WriteHeader(503)
+	}
+	inBubble(t, h, func(t *testing.T, c *Client) {
+		Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Body: []byte("hello")}, Raw)
+		if fmt.Sprint(lengths) != "[5 5 5 5]" {
+			t.Errorf("lengths %v", lengths)
+		}
+	})
+}
+
+// An idle connection is given up before servers close theirs: a call that may not be
+// repeated must not be lost on one.
+func TestIdleConnectionsAreShortLived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var network outboundtest.Network
+		defer network.Serve("stats.test", answers(200))()
+		dialled := 0
+		c := newClient(t, Config{Dial: func(ctx context.Context, n, a string) (net.Conn, error) {
+			dialled++
+			return network.Dial(ctx, n, a)
+		}})
+		defer c.Close()
+		for _, pause := range []time.Duration{0, time.Second, 5 * time.Second} {
+			time.Sleep(pause)
+			if _, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/"}, Raw); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if dialled != 2 {
+			t.Errorf("dialled %d times, want 2: one reused after 1 s, none after 5 s", dialled)
+		}
+	})
+}
+
+// What an upstream echoes must not come back in an error either.
+func TestEchoedSecretsStayOut(t *testing.T) {
+	echoes := map[string]http.HandlerFunc{
+		"invalid JSON type": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"at":%q}`, r.Header.Get("Authorization"))
+		},
+		"query": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"at":%q}`, r.URL.Query().Get("access"))
+		},
+		"content type": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/"+secretToken)
+		},
+		"status line": func(w http.ResponseWriter, r *http.Request) {
+			says("HTTP/1.1 abc "+r.Header.Get("Authorization")+"\r\n\r\n")(1, w, r)
+		},
+		"header line": func(w http.ResponseWriter, r *http.Request) {
+			says("HTTP/1.1 200 OK\r\n"+r.Header.Get("Authorization")+"\r\n\r\n")(1, w, r)
+		},
+		"location": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "http://[user:pass-SECRET@x/?access="+secretToken)
+			w.WriteHeader(302)
+		},
+		"refused location": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "ftp://user:pass-SECRET@x/?access="+secretToken)
+			w.WriteHeader(302)
+		},
+	}
+	type dated struct {
+		At time.Time `json:"at"` // whose parser quotes what it got
+	}
+	for name, h := range echoes {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, h, func(t *testing.T, c *Client) {
+				var events []Attempt
+				_, err := Do(t.Context(), c, Request{
+					URL: withSecrets("http://stats.test/"), Token: secretToken, Header: secretHeader(),
+					Observe: func(a Attempt) { events = append(events, a) },
+				}, JSON[dated])
+				if err == nil || len(events) == 0 {
+					t.Fatalf("got %v, %d events", err, len(events))
+				}
+				noSecrets(t, err, events)
+			})
+		})
+	}
+}
+
+func TestBadRequestsDoNotQuoteThemselves(t *testing.T) {
+	c := newClient(t, Config{})
+	for _, r := range []Request{
+		{URL: "http://user:pass-SECRET@stats.test:bad/?access=query-SECRET"},
+		{URL: "http://user:pass-SECRET@[::1/?access=query-SECRET"},
+		{URL: "//user:pass-SECRET@stats.test/"},
+		{URL: "file:///etc/passwd?access=query-SECRET"},
+		{URL: "http://stats.test/", Method: "GE T", Body: []byte("SECRET")},
+		{URL: "http://stats.test/", Token: "SECRET\r\nX: y"},
+		{URL: "http://stats.test/", Header: http.Header{"X Y": {"SECRET"}}},
+	} {
+		_, err := Do(t.Context(), c, r, Raw)
+		e, ok := err.(*Error)
+		if !ok || e.Class != Permanent || e.Reason != ReasonRequest {
+			t.Errorf("%+v: got %v", r, err)
+			continue
+		}
+		if strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("the error quotes it: %v", err)
+		}
+	}
+}
+
+func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
+	for _, cfg := range []Config{{Attempts: 5}, {Attempts: -1}, {Timeout: -1}, {Reserve: -1}, {MaxWait: -1}, {MaxBytes: -1}} {
+		if _, err := New(cfg); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
+
+func TestAdviseOfAForeignError(t *testing.T) {
+	if a := Advise(errors.New("boom SECRET")); a.Classification != Unknown || a.Retryable || strings.Contains(a.Hint, "SECRET") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func BenchmarkClassify(b *testing.B) {
+	o := outcome{err: &StatusError{Status: 599}, status: 599}
+	for b.Loop() {
+		classify(o)
+	}
+}
