@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -63,6 +62,9 @@ func (r Request) prepare() (*prepared, error) {
 		return nil, &errRequest{"the upstream's URL is not an absolute http or https URL"}
 	}
 	p := &prepared{method: orDefault(strings.ToUpper(r.Method), http.MethodGet), body: r.Body}
+	if _, err := http.NewRequest(p.method, "http://upstream/", nil); err != nil {
+		return nil, &errRequest{"the method is not valid"}
+	}
 	p.header, err = r.headers(u.User)
 	if err != nil {
 		return nil, err
@@ -121,8 +123,8 @@ func idempotentMethod(m string) bool {
 func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, p.method, u.String(), bytes.NewReader(p.body))
 	if err != nil {
-		// The cause quotes the URL or the method as they came.
-		return nil, &errRequest{"the upstream's method or URL is not valid"}
+		// The cause quotes the URL.
+		return nil, &errRequest{"the upstream's URL is not valid"}
 	}
 	if len(p.body) == 0 {
 		req.Body, req.GetBody, req.ContentLength = http.NoBody, nil, 0
@@ -149,9 +151,4 @@ func keepOnly(h http.Header, names []string) {
 	for name, v := range kept {
 		h[name] = v
 	}
-}
-
-func isRequestError(err error) bool {
-	var e *errRequest
-	return errors.As(err, &e)
 }
