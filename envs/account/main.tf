@@ -1,0 +1,60 @@
+provider "aws" {
+  region = var.region
+}
+
+# What exists once per account and region, and is therefore no stack's own: a stack that
+# owned it would take it from its neighbours when it is destroyed. Apply this once.
+
+# Without this role no REST API of the account can write an access log.
+resource "aws_iam_role" "api_gateway_logs" {
+  name        = "api-gateway-logs-${var.region}"
+  description = "Lets API Gateway write access logs in ${var.region}."
+
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Principal = { Service = "apigateway.amazonaws.com" }
+      Action    = "sts:AssumeRole"
+    }]
+  })
+}
+
+resource "aws_iam_role_policy" "api_gateway_logs" {
+  name = "write"
+  role = aws_iam_role.api_gateway_logs.id
+
+  # The actions that API Gateway checks for before it accepts the role.
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect = "Allow"
+      Action = [
+        "logs:CreateLogGroup",
+        "logs:CreateLogStream",
+        "logs:DescribeLogGroups",
+        "logs:DescribeLogStreams",
+        "logs:FilterLogEvents",
+        "logs:GetLogEvents",
+        "logs:PutLogEvents",
+      ]
+      Resource = "*"
+    }]
+  })
+}
+
+resource "aws_api_gateway_account" "this" {
+  cloudwatch_role_arn = aws_iam_role.api_gateway_logs.arn
+
+  depends_on = [aws_iam_role_policy.api_gateway_logs]
+}
+
+# There is one SERVICE monitor per account. AWS makes one by itself for accounts that were
+# opened since 2023: then give its ARN, and none is made here.
+resource "aws_ce_anomaly_monitor" "this" {
+  count = var.existing_monitor_arn == null ? 1 : 0
+
+  name              = "services"
+  monitor_type      = "DIMENSIONAL"
+  monitor_dimension = "SERVICE"
+}

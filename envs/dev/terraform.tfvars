@@ -1,0 +1,47 @@
+# A stack to try things out on. Idle it costs about 1 USD a month (the key that encrypts
+# messages about money); calls cost by use. Every value may be changed; what is left out
+# takes the default in ../../variables.tf.
+
+region = "us-east-1"
+
+# Everything is called after this. Two stacks in one account need two names.
+name = "sekisho-dev"
+
+# Who may call how often: requests per calendar month (UTC) and key. null is no limit.
+plans = {
+  free     = 1000
+  starter  = 10000
+  pro      = 100000
+  internal = null
+}
+
+# Ceiling over all keys together: calls per second on average, and how many at once.
+api = {
+  throttle = { rate_per_second = 10, burst = 20 }
+}
+
+# `terraform destroy` deletes the tables with all keys and counts. Not so in prod.
+tables = {
+  deletion_protection    = false
+  point_in_time_recovery = false
+}
+
+observability = {
+  log_retention_days = 7
+}
+
+# Who hears about money, and when. Each address gets a mail to confirm first.
+cost = {
+  emails      = [] # ["you@example.com"]
+  monthly_usd = 10
+}
+
+# Per function, where the default does not do. reserved_concurrency is a hard ceiling on
+# how many run at once: -1 is none, 0 switches the function off. New accounts have a quota
+# of 10 in all, where nothing can be reserved; so nothing is reserved here.
+# functions = {
+#   calendar = {
+#     reserved_concurrency = 5
+#     traffic              = { requests_per_second = 5, seconds = 0.4 }
+#   }
+# }

@@ -1,0 +1,120 @@
+data "aws_caller_identity" "this" {}
+
+data "aws_partition" "this" {}
+
+data "aws_region" "this" {}
+
+data "aws_default_tags" "this" {}
+
+data "aws_servicequotas_service_quota" "concurrency" {
+  count = var.concurrency_quota == null ? 1 : 0
+
+  service_code = "lambda"
+  quota_code   = local.quota_code
+}
+
+locals {
+  location = {
+    partition  = data.aws_partition.this.partition
+    region     = data.aws_region.this.id
+    account_id = data.aws_caller_identity.this.account_id
+  }
+
+  # The budget counts what carries this tag, so every resource must.
+  tag = { key = "sekisho-stack", value = var.name }
+
+  quota_code      = "L-B99A9384" # Lambda, concurrent executions
+  quota           = var.concurrency_quota == null ? data.aws_servicequotas_service_quota.concurrency[0].value : var.concurrency_quota
+  reservations    = { for name, function in local.functions : name => function.reserved_concurrency if function.reserved_concurrency > 0 }
+  reserved        = sum(concat([0], values(local.reservations)))
+  must_stay_free  = 100
+  can_be_reserved = max(0, local.quota - local.must_stay_free)
+}
+
+module "usage" {
+  source = "./modules/usage"
+
+  name                 = var.name
+  max_units_per_second = var.tables.max_units_per_second
+
+  protection = {
+    deletion_protection    = var.tables.deletion_protection
+    point_in_time_recovery = var.tables.point_in_time_recovery
+  }
+}
+
+module "cost_guard" {
+  source = "./modules/cost_guard"
+
+  name     = var.name
+  location = local.location
+  emails   = var.cost.emails
+  tag      = local.tag
+
+  budget = {
+    monthly_usd      = var.cost.monthly_usd
+    actual_percent   = var.cost.actual_percent
+    forecast_percent = var.cost.forecast_percent
+  }
+
+  anomaly = {
+    impact_usd  = var.cost.anomaly_usd
+    monitor_arn = var.cost.monitor_arn
+  }
+}
+
+module "function" {
+  source   = "./modules/function"
+  for_each = local.functions
+
+  name                 = "${var.name}-${each.key}"
+  zip                  = "${var.dist}/${each.key}.zip"
+  location             = local.location
+  runtime              = each.value.runtime
+  environment          = each.value.environment
+  statements           = each.value.statements
+  reserved_concurrency = each.value.reserved_concurrency
+  log_retention_days   = var.observability.log_retention_days
+  traffic              = each.value.traffic
+  alarms               = { topic_arns = [module.cost_guard.topic_arn] }
+}
+
+module "api" {
+  source = "./modules/api"
+
+  name     = var.name
+  contract = local.contract_path
+  location = local.location
+  stage    = var.api.stage
+  throttle = var.api.throttle
+  domain   = var.api.domain
+
+  functions = {
+    for name, function in module.function : name => {
+      name            = function.name
+      timeout_seconds = local.functions[name].runtime.timeout_seconds
+    }
+  }
+
+  access_log = {
+    retention_days = var.observability.log_retention_days
+    settle         = { function_name = module.function["settle"].name }
+  }
+}
+
+module "observability" {
+  source = "./modules/observability"
+
+  name       = var.name
+  region     = local.location.region
+  functions  = { for name, function in module.function : name => function.name }
+  tables     = module.usage.names
+  topic_arns = [module.cost_guard.topic_arn]
+  alarms     = var.observability.alarms
+
+  api = {
+    name             = module.api.name
+    stage            = module.api.stage
+    access_log_group = module.api.access_log_group
+  }
+}

@@ -1,0 +1,82 @@
+# The contract, as API Gateway is to have it: paths, methods, path parameters, security,
+# refusals, and the function behind each operation. Schemas stay home: API Gateway knows
+# a part of JSON Schema only, and validation belongs to the functions. There is no logic
+# here beyond "keep this": what is kept, the laptop's gateway serves the same way.
+
+locals {
+  contract = yamldecode(file(var.contract))
+  methods  = ["get", "put", "post", "delete", "patch", "head", "options", "x-amazon-apigateway-any-method"]
+
+  operations = merge([
+    for path, item in local.contract.paths : {
+      for method, operation in item : "${method} ${path}" => {
+        path      = path
+        method    = method
+        operation = operation
+        function  = try(operation.x-sekisho.function, null)
+      } if contains(local.methods, method)
+    }
+  ]...)
+
+  served    = toset([for operation in local.operations : operation.function if operation.function != null])
+  unserved  = setsubtract(local.served, keys(var.functions))
+  lambda    = "arn:${var.location.partition}:lambda:${var.location.region}:${var.location.account_id}:function"
+  invoke    = "arn:${var.location.partition}:apigateway:${var.location.region}:lambda:path/2015-03-31/functions"
+  timeout_s = 29
+
+  uris = {
+    for key, function in var.functions :
+    key => "${local.invoke}/${local.lambda}:${function.name}/invocations"
+  }
+
+  security_schemes = {
+    for key, scheme in local.contract.components.securitySchemes : key => merge(scheme, {
+      x-amazon-apigateway-authorizer = merge(scheme.x-amazon-apigateway-authorizer, {
+        authorizerUri = try(local.uris[var.authorizer], null)
+      })
+    })
+  }
+
+  # Only the parts of a path in braces are declared: the rest of a request reaches the
+  # function as it came.
+  path_parameters = {
+    for path in keys(local.contract.paths) : path => [
+      for name in flatten(regexall("{([^}+]+)[+]?}", path)) :
+      { name = name, in = "path", required = true, schema = { type = "string" } }
+    ]
+  }
+
+  # Security is written out for every operation. API Gateway ignores the list at the top of
+  # a description, and an operation without one of its own would be open to everybody.
+  paths = {
+    for path, item in local.contract.paths : path => {
+      for method, operation in item : method => merge(
+        { security = try(operation.security, local.contract.security) },
+        length(local.path_parameters[path]) == 0 ? {} : { parameters = local.path_parameters[path] },
+        try({
+          x-amazon-apigateway-integration = operation.x-amazon-apigateway-integration
+          responses                       = { for status, response in operation.responses : status => { description = response.description } }
+        }, {}),
+        try({
+          x-amazon-apigateway-integration = {
+            type                = "aws_proxy"
+            httpMethod          = "POST"
+            uri                 = local.uris[operation.x-sekisho.function]
+            passthroughBehavior = "when_no_match"
+            timeoutInMillis     = local.timeout_s * 1000
+          }
+        }, {}),
+      ) if contains(local.methods, method)
+    }
+  }
+
+  description = {
+    openapi                               = local.contract.openapi
+    info                                  = local.contract.info
+    paths                                 = local.paths
+    components                            = { securitySchemes = local.security_schemes }
+    x-amazon-apigateway-gateway-responses = local.contract.x-amazon-apigateway-gateway-responses
+  }
+
+  body = jsonencode(local.description)
+}

@@ -1,0 +1,149 @@
+locals {
+  account = var.location.account_id
+  topic   = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}:${var.name}-money"
+
+  # Who may publish. Each only on behalf of this account: without that condition anybody's
+  # budget could be pointed at this topic.
+  publishers = {
+    budgets   = "budgets.amazonaws.com"
+    anomalies = "costalerts.amazonaws.com"
+    alarms    = "cloudwatch.amazonaws.com"
+  }
+
+  same_account = { StringEquals = { "aws:SourceAccount" = local.account } }
+
+  notifications = concat(
+    [for percent in var.budget.actual_percent : { type = "ACTUAL", percent = percent }],
+    [for percent in var.budget.forecast_percent : { type = "FORECASTED", percent = percent }],
+  )
+}
+
+# AWS's own key for SNS can't be opened to Budgets and the others, so the topic has a key
+# of its own (1 USD a month).
+resource "aws_kms_key" "this" {
+  description             = "Messages about money of ${var.name}"
+  enable_key_rotation     = true
+  deletion_window_in_days = 7
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = concat(
+      [{
+        Sid       = "account"
+        Effect    = "Allow"
+        Principal = { AWS = "arn:${var.location.partition}:iam::${local.account}:root" }
+        Action    = ["kms:*"]
+        Resource  = ["*"]
+      }],
+      [for sid, service in local.publishers : {
+        Sid       = sid
+        Effect    = "Allow"
+        Principal = { Service = service }
+        Action    = ["kms:Decrypt", "kms:GenerateDataKey*"]
+        Resource  = ["*"]
+        Condition = local.same_account
+      }],
+    )
+  })
+}
+
+resource "aws_sns_topic" "this" {
+  name              = "${var.name}-money"
+  display_name      = "Sekisho ${var.name}"
+  kms_master_key_id = aws_kms_key.this.arn
+}
+
+resource "aws_sns_topic_policy" "this" {
+  arn = aws_sns_topic.this.arn
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [for sid, service in local.publishers : {
+      Sid       = sid
+      Effect    = "Allow"
+      Principal = { Service = service }
+      Action    = "sns:Publish"
+      Resource  = local.topic
+      Condition = local.same_account
+    }]
+  })
+}
+
+resource "aws_sns_topic_subscription" "email" {
+  for_each = toset(var.emails)
+
+  topic_arn = aws_sns_topic.this.arn
+  protocol  = "email"
+  endpoint  = each.value
+}
+
+resource "aws_budgets_budget" "this" {
+  name         = "${var.name}-monthly"
+  budget_type  = "COST"
+  limit_amount = tostring(var.budget.monthly_usd)
+  limit_unit   = "USD"
+  time_unit    = "MONTHLY"
+
+  cost_filter {
+    name   = "TagKeyValue"
+    values = ["user:${var.tag.key}$${var.tag.value}"]
+  }
+
+  dynamic "notification" {
+    for_each = local.notifications
+
+    content {
+      comparison_operator        = "GREATER_THAN"
+      notification_type          = notification.value.type
+      threshold                  = notification.value.percent
+      threshold_type             = "PERCENTAGE"
+      subscriber_sns_topic_arns  = [aws_sns_topic.this.arn]
+      subscriber_email_addresses = var.emails
+    }
+  }
+
+  # Budgets sends a test message to the topic, and refuses one it may not publish to.
+  depends_on = [aws_sns_topic_policy.this]
+}
+
+resource "aws_ce_anomaly_monitor" "this" {
+  count = var.anomaly.monitor_arn == null ? 1 : 0
+
+  name         = "${var.name}-anomalies"
+  monitor_type = "CUSTOM"
+
+  monitor_specification = jsonencode({
+    And            = null
+    CostCategories = null
+    Dimensions     = null
+    Not            = null
+    Or             = null
+    Tags = {
+      Key          = "user:${var.tag.key}"
+      MatchOptions = null
+      Values       = [var.tag.value]
+    }
+  })
+}
+
+# IMMEDIATE goes to SNS only; the people get it from the topic.
+resource "aws_ce_anomaly_subscription" "this" {
+  name             = "${var.name}-anomalies"
+  frequency        = "IMMEDIATE"
+  monitor_arn_list = [try(aws_ce_anomaly_monitor.this[0].arn, var.anomaly.monitor_arn)]
+
+  threshold_expression {
+    dimension {
+      key           = "ANOMALY_TOTAL_IMPACT_ABSOLUTE"
+      match_options = ["GREATER_THAN_OR_EQUAL"]
+      values        = [tostring(var.anomaly.impact_usd)]
+    }
+  }
+
+  subscriber {
+    type    = "SNS"
+    address = aws_sns_topic.this.arn
+  }
+
+  depends_on = [aws_sns_topic_policy.this]
+}

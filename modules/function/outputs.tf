@@ -1,0 +1,28 @@
+output "name" {
+  description = "Name of the function. Known when planning, so that ARNs can be composed from it."
+  value       = aws_lambda_function.this.function_name
+}
+
+output "log_group" {
+  description = "Name of the function's log group."
+  value       = aws_cloudwatch_log_group.this.name
+}
+
+output "applied" {
+  description = "What the function runs with: memory_mb, timeout_seconds, architecture, reserved_concurrency and environment."
+  value = {
+    memory_mb            = aws_lambda_function.this.memory_size
+    timeout_seconds      = aws_lambda_function.this.timeout
+    architecture         = one(aws_lambda_function.this.architectures)
+    reserved_concurrency = var.reserved_concurrency
+    environment          = var.environment
+  }
+}
+
+output "sizing" {
+  description = "From the declared traffic: mean_concurrency and suggested_concurrency, that is m + 2√m rounded up, at least 1. Null without traffic."
+  value = var.traffic == null ? null : {
+    mean_concurrency      = local.mean_concurrency
+    suggested_concurrency = local.suggested_concurrency
+  }
+}

@@ -1,0 +1,133 @@
+variable "name" {
+  description = "Name of the function, of its role and of its log group."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9_-]{1,62}[a-z0-9]$", var.name))
+    error_message = "name takes 3 to 64 lower-case letters, digits, hyphens and underscores, beginning with a letter: it also names an IAM role, which takes no more than 64."
+  }
+}
+
+variable "zip" {
+  description = "Path of the finished zip, with an executable called bootstrap at its top. Terraform compiles nothing."
+  type        = string
+  nullable    = false
+}
+
+variable "location" {
+  description = "Where the function lives. ARNs are composed from it, so that the plan shows policies in full."
+  type = object({
+    partition  = string
+    region     = string
+    account_id = string
+  })
+  nullable = false
+}
+
+variable "runtime" {
+  description = "What the function gets: memory in MB (CPU grows with it), timeout in seconds, architecture (arm64 costs a fifth less), X-Ray tracing (billed by trace)."
+  type = object({
+    memory_mb       = optional(number, 256)
+    timeout_seconds = optional(number, 5)
+    architecture    = optional(string, "arm64")
+    tracing         = optional(bool, false)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.runtime.memory_mb >= 128 && var.runtime.memory_mb <= 10240 && floor(var.runtime.memory_mb) == var.runtime.memory_mb
+    error_message = "runtime.memory_mb takes whole megabytes from 128 to 10240."
+  }
+
+  validation {
+    condition     = var.runtime.timeout_seconds >= 1 && var.runtime.timeout_seconds <= 900 && floor(var.runtime.timeout_seconds) == var.runtime.timeout_seconds
+    error_message = "runtime.timeout_seconds takes whole seconds from 1 to 900."
+  }
+
+  validation {
+    condition     = contains(["arm64", "x86_64"], var.runtime.architecture)
+    error_message = "runtime.architecture is arm64 or x86_64, and must be the one that the zip was built for."
+  }
+}
+
+variable "environment" {
+  description = "Environment variables of the function. No secrets: whoever may read the function reads them."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+}
+
+variable "statements" {
+  description = "What the function may do besides writing to its own log group: lists of actions, each with the ARNs that they are allowed on."
+  type = list(object({
+    actions   = list(string)
+    resources = list(string)
+  }))
+  default  = []
+  nullable = false
+
+  validation {
+    condition     = alltrue([for action in flatten(var.statements[*].actions) : !strcontains(action, "*")])
+    error_message = "statements name each action in full, such as dynamodb:GetItem: a wildcard allows more than the function uses."
+  }
+
+  validation {
+    condition     = alltrue([for resource in flatten(var.statements[*].resources) : resource != "*"])
+    error_message = "statements name the ARNs that they are allowed on, not \"*\"."
+  }
+}
+
+variable "reserved_concurrency" {
+  description = "Ceiling on executions at a time: -1 for none of its own, 0 to switch the function off, n to set n aside in the account's quota."
+  type        = number
+  default     = -1
+  nullable    = false
+
+  validation {
+    condition     = var.reserved_concurrency >= -1 && floor(var.reserved_concurrency) == var.reserved_concurrency
+    error_message = "reserved_concurrency takes -1 (unreserved), 0 (switched off) or a whole number of executions."
+  }
+}
+
+variable "log_retention_days" {
+  description = "Days that the function's log is kept."
+  type        = number
+  default     = 30
+  nullable    = false
+
+  validation {
+    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
+    error_message = "log_retention_days takes what CloudWatch offers: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653."
+  }
+}
+
+variable "alarms" {
+  description = "Alarms on the function's errors and throttles, over 5 minutes each, and the SNS topics that they notify; null for none."
+  type = object({
+    topic_arns      = optional(list(string), [])
+    errors_above    = optional(number, 5)
+    throttles_above = optional(number, 10)
+  })
+  default = null
+
+  validation {
+    condition     = var.alarms == null ? true : var.alarms.errors_above >= 0 && var.alarms.throttles_above >= 0
+    error_message = "alarms.errors_above and alarms.throttles_above take counts per period, of 0 or more."
+  }
+}
+
+variable "traffic" {
+  description = "Expected load, for the suggested reservation: requests_per_second at the peak, and seconds that one takes on average. Null when unknown."
+  type = object({
+    requests_per_second = number
+    seconds             = number
+  })
+  default = null
+
+  validation {
+    condition     = var.traffic == null ? true : var.traffic.requests_per_second > 0 && var.traffic.seconds > 0 && var.traffic.seconds <= 900
+    error_message = "traffic.requests_per_second must be above 0, and traffic.seconds above 0 and at most 900."
+  }
+}

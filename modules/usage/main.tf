@@ -1,0 +1,55 @@
+locals {
+  # What tells the two tables apart. Whatever expires carries the month in its key, so a
+  # TTL that lags by days costs storage and never correctness.
+  tables = {
+    accounts = { ttl_attribute = null }
+    usage    = { ttl_attribute = "expires_at" }
+  }
+
+  ceiling = (
+    var.max_units_per_second.read == null && var.max_units_per_second.write == null
+    ? []
+    : [var.max_units_per_second]
+  )
+}
+
+resource "aws_dynamodb_table" "this" {
+  for_each = local.tables
+
+  name                        = "${var.name}-${each.key}"
+  billing_mode                = "PAY_PER_REQUEST"
+  hash_key                    = "pk"
+  deletion_protection_enabled = var.protection.deletion_protection
+
+  attribute {
+    name = "pk"
+    type = "S"
+  }
+
+  dynamic "ttl" {
+    for_each = each.value.ttl_attribute == null ? [] : [each.value.ttl_attribute]
+
+    content {
+      enabled        = true
+      attribute_name = ttl.value
+    }
+  }
+
+  point_in_time_recovery {
+    enabled = var.protection.point_in_time_recovery
+  }
+
+  # The key that AWS keeps for DynamoDB in this account: its use shows in CloudTrail.
+  server_side_encryption {
+    enabled = true
+  }
+
+  dynamic "on_demand_throughput" {
+    for_each = local.ceiling
+
+    content {
+      max_read_request_units  = coalesce(on_demand_throughput.value.read, -1)
+      max_write_request_units = coalesce(on_demand_throughput.value.write, -1)
+    }
+  }
+}

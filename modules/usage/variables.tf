@@ -1,0 +1,38 @@
+variable "name" {
+  description = "Name of the stack; the tables are called <name>-accounts and <name>-usage."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{1,30}[a-z0-9]$", var.name))
+    error_message = "name takes 3 to 32 lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen."
+  }
+}
+
+variable "protection" {
+  description = "What keeps the data from being lost: deletion_protection refuses to destroy the tables, point_in_time_recovery keeps 35 days of backups (billed by size)."
+  type = object({
+    deletion_protection    = optional(bool, true)
+    point_in_time_recovery = optional(bool, true)
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "max_units_per_second" {
+  description = "Ceiling on what the tables may consume on demand, in read and write request units per second and table; null for AWS's own ceiling. Above it calls are refused with 503, never admitted uncounted."
+  type = object({
+    read  = optional(number)
+    write = optional(number)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition = alltrue([
+      for units in [var.max_units_per_second.read, var.max_units_per_second.write] :
+      units == null ? true : units >= 1 && floor(units) == units
+    ])
+    error_message = "max_units_per_second takes whole numbers of at least 1 for read and write, or null for no ceiling."
+  }
+}

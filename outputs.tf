@@ -1,0 +1,65 @@
+output "mcp_url" {
+  description = "Address for MCP clients."
+  value       = "${module.api.url}/mcp"
+}
+
+output "api_url" {
+  description = "Base address of the REST API."
+  value       = module.api.url
+}
+
+output "domain_target" {
+  description = "What the DNS record of your own domain must point to; null without one."
+  value       = module.api.domain_target
+}
+
+output "tables" {
+  description = "Names of the DynamoDB tables, by role. `sekisho keys` takes them."
+  value       = module.usage.names
+}
+
+output "topic_arn" {
+  description = "ARN of the topic that carries everything about money."
+  value       = module.cost_guard.topic_arn
+}
+
+output "dashboard_name" {
+  description = "Name of the CloudWatch dashboard."
+  value       = module.observability.dashboard_name
+}
+
+output "sizing" {
+  description = "Suggested reservation of each function with declared traffic: concurrency is requests per second times seconds, and two standard deviations more."
+  value       = { for name, function in module.function : name => function.sizing if function.sizing != null }
+}
+
+output "concurrency" {
+  description = "The account's quota of concurrent executions, what this stack reserves of it, and what it leaves to everything else."
+  value = {
+    quota      = local.quota
+    reserved   = local.reserved
+    unreserved = local.quota - local.reserved
+  }
+
+  precondition {
+    condition     = local.reserved <= local.can_be_reserved
+    error_message = "The functions reserve ${local.reserved} concurrent executions (${join(", ", [for name, n in local.reservations : "${name} ${n}"])}), but the quota of this account (Service Quotas ${local.quota_code}, Lambda concurrent executions) is ${local.quota}, and Lambda keeps ${local.must_stay_free} of it unreserved: at most ${local.can_be_reserved} can be reserved. Request a higher quota for ${local.quota_code} (Service Quotas, AWS Lambda; free, takes hours to days), or lower functions.<name>.reserved_concurrency; -1 reserves nothing."
+  }
+
+  precondition {
+    condition     = lookup(data.aws_default_tags.this.tags, local.tag.key, null) == local.tag.value
+    error_message = "The budget counts what is tagged ${local.tag.key} = ${local.tag.value}, and the provider does not tag so. Add to provider \"aws\": default_tags { tags = { ${local.tag.key} = \"${local.tag.value}\" } }."
+  }
+}
+
+output "applied" {
+  description = "What was applied, for tests and for the laptop's gateway: the API's description, stage variables and access-log format as API Gateway has them, and what each function runs with."
+  value = {
+    api_id            = module.api.id
+    stage             = module.api.stage
+    body              = module.api.body
+    stage_variables   = module.api.stage_variables
+    access_log_format = module.api.access_log_format
+    functions         = { for name, function in module.function : name => merge(function.applied, { name = function.name }) }
+  }
+}

@@ -1,0 +1,176 @@
+variable "name" {
+  description = "Name of the stack, unique in the account: everything is called <name>-something, and costs are told apart by it."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{1,30}[a-z0-9]$", var.name))
+    error_message = "name takes 3 to 32 lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen: roles are called after it and a function, and a role's name has no more than 64."
+  }
+}
+
+variable "dist" {
+  description = "Directory with the functions' zips, one <function>.zip each, as `make build` leaves them."
+  type        = string
+  default     = "dist"
+  nullable    = false
+}
+
+variable "plans" {
+  description = "The plans: requests per calendar month (UTC) and key by name; null for no limit."
+  type        = map(number)
+  default     = { free = 1000, starter = 10000, pro = 100000 }
+  nullable    = false
+
+  validation {
+    condition     = length(var.plans) > 0 && alltrue([for name, limit in var.plans : can(regex("^[a-z][a-z0-9_-]{0,31}$", name))])
+    error_message = "plans takes at least one plan, with names of 1 to 32 lower-case letters, digits, hyphens and underscores, beginning with a letter."
+  }
+
+  validation {
+    condition     = alltrue([for limit in values(var.plans) : limit == null ? true : limit >= 0 && limit <= 1000000000000 && floor(limit) == limit])
+    error_message = "plans takes limits in whole requests per month, from 0 to 1000000000000, or null for no limit. Not so: ${join(", ", [for name, limit in var.plans : "${name} = ${limit}" if limit == null ? false : limit < 0 || limit > 1000000000000 || floor(limit) != limit])}."
+  }
+}
+
+variable "settings" {
+  description = "How the stack behaves. upgrade_url: told to an agent whose limit is used up. key_cache_seconds: the longest that a revoked key lives on. denial_memory_seconds: how long an instance remembers a used-up key. allowed_origins: web pages that may call /mcp from a browser. tool_names: canonical (calendar.holidays) or underscore (calendar_holidays), for clients that take no dots. log_level: debug, info, warn or error."
+  type = object({
+    upgrade_url           = optional(string, "")
+    key_cache_seconds     = optional(number, 30)
+    denial_memory_seconds = optional(number, 3)
+    allowed_origins       = optional(list(string), [])
+    tool_names            = optional(string, "canonical")
+    log_level             = optional(string, "info")
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.settings.upgrade_url == "" || can(regex("^https://[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+$", var.settings.upgrade_url))
+    error_message = "settings.upgrade_url takes an https:// address without spaces or quotes: it is put into answers as it stands."
+  }
+
+  validation {
+    condition = alltrue([
+      for seconds in [var.settings.key_cache_seconds, var.settings.denial_memory_seconds] :
+      seconds >= 0 && seconds <= 300 && floor(seconds) == seconds
+    ])
+    error_message = "settings.key_cache_seconds and settings.denial_memory_seconds take whole seconds from 0 to 300."
+  }
+
+  validation {
+    condition     = alltrue([for origin in var.settings.allowed_origins : can(regex("^https?://[^/,\\s]+$", origin))])
+    error_message = "settings.allowed_origins takes origins such as https://app.example.com: scheme and host, no path, no comma."
+  }
+
+  validation {
+    condition     = contains(["canonical", "underscore"], var.settings.tool_names)
+    error_message = "settings.tool_names is canonical or underscore."
+  }
+
+  validation {
+    condition     = contains(["debug", "info", "warn", "error"], var.settings.log_level)
+    error_message = "settings.log_level is debug, info, warn or error."
+  }
+}
+
+variable "functions" {
+  description = "What is to differ for a function, by its name (authorizer, settle, or one that the contract names): memory, timeout, architecture of its zip, reserved concurrency (-1 unreserved, 0 off, n), more environment, and its expected traffic for the suggested reservation."
+  type = map(object({
+    memory_mb            = optional(number)
+    timeout_seconds      = optional(number)
+    architecture         = optional(string)
+    reserved_concurrency = optional(number)
+    environment          = optional(map(string), {})
+    traffic = optional(object({
+      requests_per_second = number
+      seconds             = number
+    }))
+  }))
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = length(setsubtract(keys(var.functions), local.names)) == 0
+    error_message = "functions names what is not a function: ${join(", ", setsubtract(keys(var.functions), local.names))}. There are ${join(", ", local.names)}."
+  }
+
+  validation {
+    condition     = alltrue([for function in values(var.functions) : contains(["arm64", "x86_64"], coalesce(function.architecture, "arm64"))])
+    error_message = "functions.<name>.architecture is arm64 or x86_64, and must be the one that the zip was built for."
+  }
+}
+
+variable "api" {
+  description = "The gateway: contract (path of the OpenAPI description; null for the one in this repository), stage, throttle (ceiling on calls per second and at once, over all keys) and a domain of your own."
+  type = object({
+    contract = optional(string)
+    stage    = optional(string, "live")
+    throttle = optional(object({
+      rate_per_second = optional(number, 20)
+      burst           = optional(number, 40)
+    }), {})
+    domain = optional(object({
+      name                    = string
+      certificate_arn         = string
+      disable_default_address = optional(bool, true)
+    }))
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "tables" {
+  description = "The tables: deletion protection, backups of the last 35 days, and a ceiling on the units per second that they may consume (null for none)."
+  type = object({
+    deletion_protection    = optional(bool, true)
+    point_in_time_recovery = optional(bool, true)
+    max_units_per_second = optional(object({
+      read  = optional(number)
+      write = optional(number)
+    }), {})
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "observability" {
+  description = "Days that logs are kept, X-Ray tracing (billed by trace), and the thresholds of the alarms (modules/observability says what they mean)."
+  type = object({
+    log_retention_days = optional(number, 30)
+    tracing            = optional(bool, false)
+    alarms = optional(object({
+      refusals_above   = optional(number, 500)
+      failures_above   = optional(number, 20)
+      latency_ms_above = optional(number, 10000)
+    }), {})
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "cost" {
+  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own."
+  type = object({
+    emails           = optional(list(string), [])
+    monthly_usd      = optional(number, 10)
+    actual_percent   = optional(list(number), [50, 80, 100])
+    forecast_percent = optional(list(number), [100])
+    anomaly_usd      = optional(number, 5)
+    monitor_arn      = optional(string)
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "concurrency_quota" {
+  description = "The account's quota of concurrent executions. Null asks Service Quotas, which needs the permission to do so."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.concurrency_quota == null ? true : var.concurrency_quota >= 1 && floor(var.concurrency_quota) == var.concurrency_quota
+    error_message = "concurrency_quota takes the account's quota as a whole number of at least 1 (1000 unless it was changed; 10 in many new accounts), or null."
+  }
+}
