@@ -114,7 +114,7 @@ func spellEraDate(day time.Time) string {
 func parseGregorian(text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil || len(text) != len(time.DateOnly) {
-		return time.Time{}, toolerr.Invalid("date", "date is %s, which is no date. Give an existing day as YYYY-MM-DD, such as 2026-11-30; a Japanese date belongs into era_date.", quote(text))
+		return time.Time{}, toolerr.Invalid("date", "date is %s, which is no date. Give an existing day as YYYY-MM-DD, such as 2026-11-30; a Japanese date belongs into era_date.", toolerr.Quote(text))
 	}
 	return day, inEraRange("date", text, day)
 }

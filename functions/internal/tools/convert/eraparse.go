@@ -24,7 +24,7 @@ func parseEraDate(text string) (time.Time, error) {
 	m := matchEraDate(text)
 	if m == nil {
 		return time.Time{}, toolerr.Invalid("era_date",
-			"era_date is %s, which is no Japanese date. Give era, year, month and day, such as 令和8年11月30日, 令和元年5月1日 or R8.11.30; the eras are 明治 (M), 大正 (T), 昭和 (S), 平成 (H), 令和 (R).", quote(text))
+			"era_date is %s, which is no Japanese date. Give era, year, month and day, such as 令和8年11月30日, 令和元年5月1日 or R8.11.30; the eras are 明治 (M), 大正 (T), 昭和 (S), 平成 (H), 令和 (R).", toolerr.Quote(text))
 	}
 	e := eraNamed(m[1])
 	year, month, dom := 1, number(m[4]), number(m[6])
@@ -33,15 +33,15 @@ func parseEraDate(text string) (time.Time, error) {
 	}
 	day := date(e.start.Year()+year-1, time.Month(month), dom)
 	if year < 1 || int(day.Month()) != month || day.Day() != dom {
-		return time.Time{}, toolerr.Invalid("era_date", "era_date is %s, a day that does not exist. Check year, month and day.", quote(text))
+		return time.Time{}, toolerr.Invalid("era_date", "era_date is %s, a day that does not exist. Check year, month and day.", toolerr.Quote(text))
 	}
-	if err := inEraRange("era_date", quote(text), day); err != nil {
+	if err := inEraRange("era_date", toolerr.Quote(text), day); err != nil {
 		return time.Time{}, err
 	}
 	if right := eraOf(day); right != e {
 		return time.Time{}, toolerr.Invalid("era_date",
 			"era_date is %s, but that day (%s) is not in %s (%s): it is %s, in %s (%s). Check the era with the user or send that date.",
-			quote(text), day.Format(time.DateOnly), e.name, e.span(), spellEraDate(day), right.name, right.span())
+			toolerr.Quote(text), day.Format(time.DateOnly), e.name, e.span(), spellEraDate(day), right.name, right.span())
 	}
 	return day, nil
 }
@@ -88,14 +88,4 @@ func (e era) span() string {
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
-}
-
-// quote shows what was sent, made short and printable.
-func quote(text string) string {
-	const most = 40
-	text = strings.ToValidUTF8(text, "�")
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most]) + "…"
-	}
-	return `"` + text + `"`
 }

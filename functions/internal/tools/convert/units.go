@@ -117,7 +117,7 @@ func unknownUnit(param, name, dimension string) error {
 		dimension = closest(name)
 	}
 	return toolerr.Invalid(param, "%s is no known unit. Units of %s: %s. Other dimensions: %s.",
-		quote(name), dimension, idsOf(dimension), strings.Join(without(dimensionNames, dimension), ", "))
+		toolerr.Quote(name), dimension, idsOf(dimension), strings.Join(without(dimensionNames, dimension), ", "))
 }
 
 func without(list []string, one string) (rest []string) {

@@ -47,7 +47,7 @@ func ConvertWidth(req WidthRequest) (WidthResponse, error) {
 	case "full":
 		return WidthResponse{Text: req.Text, Result: widen(req.Text, scope)}, nil
 	}
-	return WidthResponse{}, toolerr.Invalid("to", "to is %s. Give half or full.", quote(req.To))
+	return WidthResponse{}, toolerr.Invalid("to", "to is %s. Give half or full.", toolerr.Quote(req.To))
 }
 
 // scope is which characters are converted.
@@ -62,7 +62,7 @@ func parseScope(name string) (scope, error) {
 	case "all", "":
 		return scope{ascii: true, kana: true, signs: true}, nil
 	}
-	return scope{}, toolerr.Invalid("scope", "scope is %s. Give ascii, kana or all, or leave it out for all.", quote(name))
+	return scope{}, toolerr.Invalid("scope", "scope is %s. Give ascii, kana or all, or leave it out for all.", toolerr.Quote(name))
 }
 
 // The voicing marks, as characters of their own and as marks joined to a letter.

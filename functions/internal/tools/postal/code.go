@@ -22,7 +22,7 @@ func ParseCode(text string) (string, error) {
 	if !ok || len(digits) != codeDigits {
 		return "", toolerr.Invalid("postal_code",
 			"%s is not a Japanese postal code. Give seven digits, with or without a hyphen after the third, such as 100-0001 or 1000001; to find a code from an address or from its first digits, use postal.search.",
-			quote(text))
+			toolerr.Quote(text))
 	}
 	return digits, nil
 }
@@ -32,7 +32,7 @@ func parsePrefix(text string) (string, error) {
 	digits, ok := codeOf(text)
 	if !ok || digits == "" {
 		return "", toolerr.Invalid("prefix",
-			"%s is not the beginning of a postal code. Give its first 1 to 7 digits, such as 100 or 1000; to search by name, use address.", quote(text))
+			"%s is not the beginning of a postal code. Give its first 1 to 7 digits, such as 100 or 1000; to search by name, use address.", toolerr.Quote(text))
 	}
 	return digits, nil
 }
@@ -62,14 +62,4 @@ func codeOf(text string) (digits string, ok bool) {
 		}
 	}
 	return string(out[:n]), true
-}
-
-// quote shows what was sent, made short and printable.
-func quote(text string) string {
-	const most = 40
-	text = strings.ToValidUTF8(text, "�")
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most]) + "…"
-	}
-	return `"` + text + `"`
 }

@@ -3,7 +3,11 @@
 // an agent what to send instead. It knows nothing of HTTP or MCP.
 package toolerr
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Code says what kind of mistake was made.
 type Code string
@@ -40,4 +44,17 @@ func Missing(param, format string, args ...any) error {
 // Outside reports a value that the data does not cover.
 func Outside(param, format string, args ...any) error {
 	return &Error{Code: OutOfRange, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Quote shows in a message what was sent: at most 40 characters, valid UTF-8.
+func Quote(text string) string {
+	const most = 40
+	if len(text) > utf8.UTFMax*(most+1) {
+		text = text[:utf8.UTFMax*(most+1)]
+	}
+	letters := []rune(strings.ToValidUTF8(text, "�"))
+	if len(letters) > most {
+		return `"` + string(letters[:most]) + `…"`
+	}
+	return `"` + string(letters) + `"`
 }

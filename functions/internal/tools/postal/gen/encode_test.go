@@ -27,16 +27,13 @@ func TestTheSameRowsGiveTheSameBytes(t *testing.T) {
 	}
 	rows := embeddedRows(t)
 	rows = append(rows, rows[:1000]...) // doubles change nothing
-	shuffle := rand.New(rand.NewPCG(1, 2))
-	for range 2 {
-		shuffle.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		got, err := encode(rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Fatalf("encoding what postal.bin holds gives %d other bytes, want the same %d", len(got), len(want))
-		}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	got, err := encode(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("encoding what postal.bin holds gives %d other bytes, want the same %d", len(got), len(want))
 	}
 }
 
