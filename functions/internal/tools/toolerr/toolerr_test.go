@@ -30,12 +30,12 @@ func TestConstructorsKeepCodeParamAndMessage(t *testing.T) {
 
 func TestQuoteIsShortAndValid(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                              `""`,
-		"100-0001":                      `"100-0001"`,
-		"a\xffb":                        `"a�b"`,
-		strings.Repeat("町", 40):         `"` + strings.Repeat("町", 40) + `"`,
-		strings.Repeat("町", 41):         `"` + strings.Repeat("町", 40) + `…"`,
-		strings.Repeat("a", 1<<20):      `"` + strings.Repeat("a", 40) + `…"`,
+		"":                               `""`,
+		"100-0001":                       `"100-0001"`,
+		"a\xffb":                         `"a�b"`,
+		strings.Repeat("町", 40):          `"` + strings.Repeat("町", 40) + `"`,
+		strings.Repeat("町", 41):          `"` + strings.Repeat("町", 40) + `…"`,
+		strings.Repeat("a", 1<<20):       `"` + strings.Repeat("a", 40) + `…"`,
 		strings.Repeat("\U0001F600", 99): `"` + strings.Repeat("\U0001F600", 40) + `…"`,
 	} {
 		if got := toolerr.Quote(in); got != want {
