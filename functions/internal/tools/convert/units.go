@@ -3,6 +3,7 @@ package convert
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,21 +82,25 @@ func foldUnit(name string) string {
 	return strings.ToLower(strings.Join(strings.Fields(norm.NFKC.String(name)), ""))
 }
 
+// unitNamed finds a unit by its id or another usual name, also in the English plural.
 func unitNamed(name string) (unit, bool) {
 	if len(name) > 64 || ambiguous(name) {
 		return unit{}, false
 	}
 	folded := foldUnit(name)
-	for _, u := range units {
-		if u.id == folded {
-			return u, true
-		}
+	if u, ok := unitSpelled(folded); ok {
+		return u, true
 	}
+	if len(folded) >= len("tons") {
+		return unitSpelled(strings.TrimSuffix(folded, "s"))
+	}
+	return unit{}, false
+}
+
+func unitSpelled(folded string) (unit, bool) {
 	for _, u := range units {
-		for _, alias := range u.aliases {
-			if alias == folded {
-				return u, true
-			}
+		if u.id == folded || slices.Contains(u.aliases, folded) {
+			return u, true
 		}
 	}
 	return unit{}, false

@@ -78,6 +78,7 @@ func TestUnitsAreFoundByUsualNames(t *testing.T) {
 	for name, id := range map[string]string{
 		"坪": "tsubo", "㎡": "m2", "m²": "m2", "ｋｇ": "kg", "KG": "kg", " Meter ": "m", "℃": "celsius", "°F": "fahrenheit", "K": "kelvin",
 		"μm": "um", "µm": "um", "升": "sho", "MB": "mb", "kB": "kb", "GiB": "gib", "Nautical Mile": "nmi", "㎞": "km", "町": "cho",
+		"metres": "m", "miles": "mi", "inches": "in", "Pounds": "lb", "bits": "bit", "tons": "t", "feet": "ft",
 	} {
 		if u, ok := unitNamed(name); !ok || u.id != id {
 			t.Errorf("%s: got %q, want %q", name, u.id, id)

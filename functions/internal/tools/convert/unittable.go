@@ -24,7 +24,7 @@ var dimensionNames = []string{"length", "mass", "area", "volume", "temperature",
 var units = []unit{
 	length("mm", "1/1000", "millimeter"), length("cm", "1/100", "centimeter"), length("m", "1", "meter", "metre"),
 	length("km", "1000", "kilometer", "kilometre"), length("um", "1/1000000", "μm", "micrometer"), length("nm", "1/1000000000", "nanometer"),
-	length("in", "0.0254", "inch"), length("ft", "0.3048", "foot", "feet"), length("yd", "0.9144", "yard"),
+	length("in", "0.0254", "inch", "inches"), length("ft", "0.3048", "foot", "feet"), length("yd", "0.9144", "yard"),
 	length("mi", "1609.344", "mile"), length("nmi", "1852", "nauticalmile"),
 	length("sun", "1/33", "寸"), length("shaku", "10/33", "尺"), length("ken", "20/11", "間"),
 	length("cho", "1200/11", "町", "丁"), length("ri", "43200/11", "里"),
@@ -49,7 +49,7 @@ var units = []unit{
 
 	speed("m/s", "1", "mps"), speed("km/h", "5/18", "kmh", "kph"), speed("mph", "0.44704"), speed("kn", "463/900", "knot", "kt"), speed("ft/s", "0.3048"),
 
-	data("bit", "1", "bits"), data("byte", "8", "bytes"),
+	data("bit", "1"), data("byte", "8"),
 	data("kbit", "1000"), data("mbit", "1000000"), data("gbit", "1000000000"), data("tbit", "1000000000000"),
 	data("kb", "8000"), data("mb", "8000000"), data("gb", "8000000000"), data("tb", "8000000000000"), data("pb", "8000000000000000"),
 	data("kib", "8192"), data("mib", "8388608"), data("gib", "8589934592"), data("tib", "8796093022208"), data("pib", "9007199254740992"),
