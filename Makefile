@@ -1,0 +1,40 @@
+.PHONY: up build test lint fmt generate bench fuzz clean
+
+# Run the whole service on this machine. Options: make up UP="--plan demo=50".
+UP ?=
+up: bin/sekisho
+	bin/sekisho up $(UP)
+
+.PHONY: bin/sekisho
+bin/sekisho:
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -o $@ ./functions/cmd/sekisho
+
+# Lambda zips in dist/, for terraform.
+build:
+	scripts/build
+
+test:
+	scripts/test
+
+lint:
+	scripts/lint
+
+fmt:
+	gofmt -w functions tests scripts
+	terraform fmt -recursive .
+
+# Files that are made from others: the contract as JSON.
+generate:
+	go generate ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./functions/...
+
+# Every fuzz target for a while: make fuzz FUZZTIME=30s.
+FUZZTIME ?= 10s
+fuzz:
+	scripts/fuzz $(FUZZTIME)
+
+clean:
+	rm -rf bin dist .cache

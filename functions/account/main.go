@@ -1,0 +1,39 @@
+// Command account is the Lambda function that tells key holders their usage and keeps their settings.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/handler/account"
+	"sekisho/functions/internal/logging"
+)
+
+func main() {
+	if err := run(context.Background(), os.Getenv); err != nil {
+		fmt.Fprintln(os.Stderr, "account:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, getenv func(string) string) error {
+	log, err := logging.New(getenv, "account", os.Stdout)
+	if err != nil {
+		return err
+	}
+	store, err := dynamo.FromEnv(getenv)
+	if err != nil {
+		return err
+	}
+	server, err := account.New(getenv, store.Accounts(), store.Usage(), log, time.Now)
+	if err != nil {
+		return err
+	}
+	lambda.StartWithOptions(server.Handle, lambda.WithContext(ctx))
+	return nil
+}

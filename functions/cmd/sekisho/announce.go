@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sekisho/functions/internal/account"
+)
+
+// announcement is what `sekisho up` prints when it is ready: where it is, which keys there
+// are, and what to paste into which client.
+func announcement(base, data string, plans account.Plans, created map[string]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, data)
+	key := "YOUR_KEY"
+	if len(created) == 0 {
+		fmt.Fprintf(&b, "The keys of %s were shown when they were made. For a new one:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])
+	} else {
+		b.WriteString("Keys, shown this once:\n\n")
+		for _, plan := range slices.Sorted(maps.Keys(created)) {
+			fmt.Fprintf(&b, "  %-10s %s   (%s a month)\n", plan, created[plan], plans[plan])
+		}
+		b.WriteString("\n")
+		key = firstOf(created, "free")
+	}
+	fmt.Fprintf(&b, `Claude Code:
+
+  claude mcp add --transport http sekisho %[1]s/mcp --header "x-api-key: %[2]s"
+
+Cursor, in .cursor/mcp.json:
+
+  {"mcpServers":{"sekisho":{"url":"%[1]s/mcp","headers":{"x-api-key":"%[2]s"}}}}
+
+MCP Inspector:
+
+  npx @modelcontextprotocol/inspector --cli %[1]s/mcp --transport http --header "x-api-key: %[2]s" --method tools/list
+
+curl:
+
+  curl -H "x-api-key: %[2]s" %[1]s/v1/postal/100-0001
+
+Stop with Ctrl-C.
+`, base, key)
+	return b.String()
+}
+
+// firstOf prefers a plan, and does with any.
+func firstOf(created map[string]string, plan string) string {
+	if key, ok := created[plan]; ok {
+		return key
+	}
+	return created[slices.Sorted(maps.Keys(created))[0]]
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"sekisho/functions/internal/account"
+)
+
+type keysCmd struct {
+	Create keysCreateCmd `cmd:"" help:"Make a key and show it, once."`
+	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets."`
+	Revoke keysRevokeCmd `cmd:"" help:"End a key now."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace a key by a new one with the same user, count and settings."`
+}
+
+type keysCreateCmd struct {
+	storeFlags
+	User string `required:"" help:"User who owns the key; made if there is none." placeholder:"ID"`
+	Plan string `help:"Plan of a user who is made now." placeholder:"NAME"`
+	Name string `help:"Label of the key." placeholder:"TEXT"`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+func (c keysCreateCmd) Run(ctx context.Context, s streams) error {
+	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
+		if err := c.ensureUser(ctx, r); err != nil {
+			return err
+		}
+		secret, key, err := r.CreateKey(ctx, c.User, c.Name)
+		if err != nil {
+			return err
+		}
+		return showSecret(s.out, c.JSON, secret.Reveal(), key)
+	})
+}
+
+func (c keysCreateCmd) ensureUser(ctx context.Context, r account.Keyring) error {
+	user, err := r.Store.User(ctx, c.User)
+	switch {
+	case err == nil && c.Plan != "" && c.Plan != user.Plan:
+		return badUsage(fmt.Errorf("user %s is on plan %s; change it with: sekisho plan set %s %s", c.User, user.Plan, c.User, c.Plan))
+	case err == nil:
+		return nil
+	case !errors.Is(err, account.ErrNotFound):
+		return err
+	case c.Plan == "":
+		return badUsage(fmt.Errorf("user %s is new; name a plan with --plan, one of: %v", c.User, r.Plans.Names()))
+	}
+	if _, err := r.CreateUser(ctx, c.User, c.Plan); err != nil {
+		return badUsage(err)
+	}
+	return nil
+}
+
+type keysListCmd struct {
+	storeFlags
+	User string `help:"Only this user's keys." placeholder:"ID"`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+func (c keysListCmd) Run(ctx context.Context, s streams) error {
+	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
+		keys, err := r.Store.Keys(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		rows := make([]keyRow, 0, len(keys))
+		for _, k := range keys {
+			rows = append(rows, rowOf(k, r.Now()))
+		}
+		if c.JSON {
+			return printJSON(s.out, rows)
+		}
+		w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(w, "KEY ID\tUSER\tPLAN\tSTATUS\tCREATED\tENDS\tNAME")
+		for _, k := range rows {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.User, k.Plan, k.Status, k.Created, k.Ends, k.Name)
+		}
+		return w.Flush()
+	})
+}
+
+type keysRevokeCmd struct {
+	storeFlags
+	ID string `arg:"" name:"key-id" help:"ID of the key, as keys list shows it."`
+}
+
+func (c keysRevokeCmd) Run(ctx context.Context, s streams) error {
+	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
+		if err := r.RevokeKey(ctx, c.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "%s is revoked. Instances that know it stop taking it within %s.\n", c.ID, account.DefaultKeyCache)
+		return nil
+	})
+}
+
+type keysRotateCmd struct {
+	storeFlags
+	ID    string        `arg:"" name:"key-id" help:"ID of the key, as keys list shows it."`
+	Grace time.Duration `help:"How long the old key goes on working, such as 24h." default:"0s"`
+	JSON  bool          `name:"json" help:"Print JSON."`
+}
+
+func (c keysRotateCmd) Run(ctx context.Context, s streams) error {
+	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
+		secret, key, err := r.RotateKey(ctx, c.ID, c.Grace)
+		if err != nil {
+			return err
+		}
+		return showSecret(s.out, c.JSON, secret.Reveal(), key)
+	})
+}
+
+type planCmd struct {
+	Set planSetCmd `cmd:"" help:"Give a user another plan, for the running month too."`
+}
+
+type planSetCmd struct {
+	storeFlags
+	User string `arg:"" help:"ID of the user."`
+	Plan string `arg:"" help:"Name of a configured plan."`
+}
+
+func (c planSetCmd) Run(ctx context.Context, s streams) error {
+	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
+		if _, err := r.Plans.Limit(c.Plan); err != nil {
+			return badUsage(err)
+		}
+		if err := r.SetPlan(ctx, c.User, c.Plan); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "%s is on plan %s now; instances know within %s.\n", c.User, c.Plan, account.DefaultKeyCache)
+		return nil
+	})
+}
+
+func withKeyring(ctx context.Context, f storeFlags, do func(account.Keyring) error) error {
+	st, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(account.Keyring{Store: st.Accounts(), Plans: st.plans, Now: time.Now})
+	return errors.Join(err, st.close())
+}
+
+// keyRow is a key as it is listed.
+type keyRow struct {
+	ID      string `json:"key_id"`
+	User    string `json:"user"`
+	Plan    string `json:"plan"`
+	Status  string `json:"status"`
+	Created string `json:"created_at"`
+	Ends    string `json:"ends_at"`
+	Name    string `json:"name"`
+	Meter   string `json:"meter"`
+}
+
+func rowOf(k account.Key, now time.Time) keyRow {
+	row := keyRow{
+		ID: k.ID, User: k.UserID, Plan: k.Plan, Name: k.Name, Meter: k.Meter, Status: "active",
+		Created: k.CreatedAt.UTC().Format(time.RFC3339),
+	}
+	if !k.RevokedAt.IsZero() {
+		row.Ends = k.RevokedAt.UTC().Format(time.RFC3339)
+		row.Status = "ending"
+	}
+	if !k.Active(now) {
+		row.Status = "revoked"
+	}
+	return row
+}
+
+func showSecret(w io.Writer, asJSON bool, secret string, k account.Key) error {
+	if asJSON {
+		return printJSON(w, map[string]string{"key": secret, "key_id": k.ID, "user": k.UserID, "plan": k.Plan})
+	}
+	_, err := fmt.Fprintf(w, "%s\n\nKey %s of user %s, plan %s. It is shown this once; only its hash is kept.\n", secret, k.ID, k.UserID, k.Plan)
+	return err
+}
+
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/stack"
+)
+
+type upCmd struct {
+	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
+	Data     string        `help:"Directory of the data; made if there is none." default:"${data}" placeholder:"DIR"`
+	Plan     []string      `help:"A plan and its monthly limit per key (or unlimited); given once or more, these replace the default plans." placeholder:"NAME=LIMIT"`
+	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
+	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
+	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
+}
+
+// settleTime is how long a stop waits for refunds that are on their way.
+const settleTime = 5 * time.Second
+
+func (c upCmd) Run(ctx context.Context, s streams) error {
+	plans, err := c.plans()
+	if err != nil {
+		return badUsage(err)
+	}
+	// First the address: keys that are made now are shown once, and must not get lost.
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return badUsage(fmt.Errorf("listen on %s: %w; choose another address with --listen, port 0 for any free port", c.Listen, reason(err)))
+	}
+	defer listener.Close()
+	st, err := openDirectory(ctx, c.Data, plans)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	if err := savePlans(c.Data, st.plans); err != nil {
+		return badUsage(err)
+	}
+	created, err := firstKeys(ctx, st)
+	if err != nil {
+		return err
+	}
+	return c.serve(ctx, s, st, listener, created)
+}
+
+// plans returns the flags' plans as configuration; "" when none were given.
+func (c upCmd) plans() (string, error) {
+	if len(c.Plan) == 0 {
+		return "", nil
+	}
+	plans, err := account.ParsePlanFlags(c.Plan)
+	if err != nil {
+		return "", err
+	}
+	return plans.String(), nil
+}
+
+// reason is the innermost cause: "address already in use".
+func reason(err error) error {
+	var sys *os.SyscallError
+	if errors.As(err, &sys) {
+		return sys.Err
+	}
+	return err
+}
+
+func (c upCmd) serve(ctx context.Context, s streams, st *stores, listener net.Listener, created map[string]string) error {
+	log, err := os.OpenFile(filepath.Join(c.Data, "log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return badUsage(fmt.Errorf("log file: %w", err))
+	}
+	defer log.Close()
+	functions, err := c.functions(st.plans)
+	if err != nil {
+		return badUsage(err)
+	}
+	service, err := stack.New(stack.Config{
+		Functions: functions, Stores: st, Domain: listener.Addr().String(), Stage: "local", Log: log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	if err := c.announce(s.out, listener.Addr().String(), st, created); err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if err := server.Shutdown(stopping); err != nil {
+		return errors.Join(fmt.Errorf("stop: %w", err), server.Close(), service.Close(stopping))
+	}
+	return service.Close(stopping)
+}
+
+func (c upCmd) functions(plans account.Plans) (map[string]stack.Function, error) {
+	functions := stack.Defaults(map[string]string{
+		config.Plans:           plans.String(),
+		config.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
+	})
+	for _, flag := range c.Reserved {
+		name, value, ok := strings.Cut(flag, "=")
+		n, err := strconv.Atoi(value)
+		if !ok || err != nil || n < -1 {
+			return nil, fmt.Errorf("--reserved %s: write FUNCTION=N, with N 0 or more, or -1 for no reservation", flag)
+		}
+		f, ok := functions[name]
+		if !ok {
+			return nil, fmt.Errorf("--reserved %s: there is no function %q; there are: %s", flag, name, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
+		}
+		f.Reserved = n
+		functions[name] = f
+	}
+	return functions, nil
+}
+
+// firstKeys makes one user and key for every plan that has no user of its name yet.
+func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
+	ring := account.Keyring{Store: st.Accounts(), Plans: st.plans, Now: time.Now}
+	created := map[string]string{}
+	for _, plan := range st.plans.Names() {
+		_, err := ring.CreateUser(ctx, plan, plan)
+		if errors.Is(err, account.ErrExists) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		secret, _, err := ring.CreateKey(ctx, plan, "made by sekisho up")
+		if err != nil {
+			return nil, err
+		}
+		created[plan] = secret.Reveal()
+	}
+	return created, nil
+}
+
+func (c upCmd) announce(w io.Writer, address string, st *stores, created map[string]string) error {
+	base := "http://" + address
+	if c.JSON {
+		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "keys": created})
+	}
+	_, err := io.WriteString(w, announcement(base, c.Data, st.plans, created))
+	return err
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/usage"
+)
+
+type usageCmd struct {
+	storeFlags
+	Month  string `help:"Month, YYYY-MM; by default the running one (UTC)." placeholder:"YYYY-MM"`
+	Format string `help:"table, csv or json." enum:"table,csv,json" default:"table"`
+}
+
+// usageRow is one meter in one month: a key, or a line of rotated keys.
+type usageRow struct {
+	Meter     string `json:"key_id"`
+	User      string `json:"user"`
+	Plan      string `json:"plan"`
+	Name      string `json:"name"`
+	Month     string `json:"month"`
+	Limit     *int64 `json:"limit"`
+	Used      int64  `json:"used"`
+	Remaining *int64 `json:"remaining"`
+	Refunded  int64  `json:"refunded"`
+	Denied    int64  `json:"denied"`
+}
+
+func (c usageCmd) Run(ctx context.Context, s streams) error {
+	period, err := monthOf(c.Month, time.Now())
+	if err != nil {
+		return badUsage(err)
+	}
+	st, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := usageRows(ctx, st, period)
+	if err = errors.Join(err, st.close()); err != nil {
+		return err
+	}
+	switch c.Format {
+	case "json":
+		return printJSON(s.out, rows)
+	case "csv":
+		return usageCSV(s.out, rows)
+	default:
+		return usageTable(s.out, rows)
+	}
+}
+
+func monthOf(text string, now time.Time) (usage.Period, error) {
+	if text == "" {
+		return usage.PeriodOf(now), nil
+	}
+	return usage.ParsePeriod(text)
+}
+
+// usageRows reads the month of every meter. Of a line of rotated keys, the newest key
+// tells user, plan and name.
+func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow, error) {
+	keys, err := st.Accounts().Keys(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	newest := map[string]account.Key{}
+	for _, k := range keys {
+		if old, ok := newest[k.Meter]; !ok || k.CreatedAt.After(old.CreatedAt) {
+			newest[k.Meter] = k
+		}
+	}
+	rows := make([]usageRow, 0, len(newest))
+	for meter, k := range newest {
+		counts, err := st.Usage().Counts(ctx, meter, period)
+		if err != nil {
+			return nil, fmt.Errorf("usage of %s: %w", meter, err)
+		}
+		row := usageRow{
+			Meter: meter, User: k.UserID, Plan: k.Plan, Name: k.Name, Month: period.String(),
+			Used: counts.Used, Refunded: counts.Refunded, Denied: counts.Denied,
+		}
+		// A plan that is no longer configured has no limit to show.
+		if limit, err := st.plans.Limit(k.Plan); err == nil {
+			if left, ok := limit.Remaining(counts.Used); ok {
+				n := int64(limit)
+				row.Limit, row.Remaining = &n, &left
+			}
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b usageRow) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Meter, b.Meter))
+	})
+	return rows, nil
+}
+
+var usageHeader = []string{"key_id", "user", "plan", "name", "month", "limit", "used", "remaining", "refunded", "denied"}
+
+func (r usageRow) cells(none string) []string {
+	number := func(n *int64) string {
+		if n == nil {
+			return none
+		}
+		return strconv.FormatInt(*n, 10)
+	}
+	return []string{
+		r.Meter, r.User, r.Plan, r.Name, r.Month, number(r.Limit), strconv.FormatInt(r.Used, 10),
+		number(r.Remaining), strconv.FormatInt(r.Refunded, 10), strconv.FormatInt(r.Denied, 10),
+	}
+}
+
+func usageCSV(w io.Writer, rows []usageRow) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(usageHeader); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := out.Write(r.cells("")); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func usageTable(w io.Writer, rows []usageRow) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "KEY ID\tUSER\tPLAN\tMONTH\tUSED\tLIMIT\tREMAINING\tREFUNDED\tDENIED\tNAME")
+	for _, r := range rows {
+		c := r.cells("none")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c[0], c[1], c[2], c[4], c[6], c[5], c[7], c[8], c[9], c[3])
+	}
+	return t.Flush()
+}

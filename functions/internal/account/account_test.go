@@ -1,0 +1,203 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/usage"
+)
+
+func TestParsePlans(t *testing.T) {
+	plans, err := ParsePlans(`{"free":1000,"internal":null,"none":0}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]usage.Limit{"free": 1000, "internal": usage.Unlimited, "none": 0} {
+		if got, err := plans.Limit(name); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		}
+	}
+	if back, err := ParsePlans(plans.String()); err != nil || back.String() != plans.String() {
+		t.Errorf("round trip: %v, %v", back, err)
+	}
+	if _, err := plans.Limit("gold"); err == nil || !strings.Contains(err.Error(), "free, internal, none") {
+		t.Errorf("an unknown plan: %v; want an error that names the plans", err)
+	}
+}
+
+func TestDefaultPlans(t *testing.T) {
+	plans, err := ParsePlans("")
+	if err != nil || plans.String() != `{"free":1000,"pro":100000,"starter":10000}` {
+		t.Fatalf("%s, %v", plans, err)
+	}
+}
+
+func TestParsePlansRefuses(t *testing.T) {
+	for _, text := range []string{
+		`[]`, `{}`, `{"free":-1}`, `{"free":1.5}`, `{"free":"1000"}`, `{"Free":1}`, `{"a b":1}`, `{"":1}`,
+		`{"free":1000000000001}`, `free=1`, `{"quote\"":1}`,
+	} {
+		if plans, err := ParsePlans(text); err == nil {
+			t.Errorf("ParsePlans(%s) = %s, want an error", text, plans)
+		}
+	}
+}
+
+func TestParsePlanFlags(t *testing.T) {
+	plans, err := ParsePlanFlags([]string{"demo=50", "all=unlimited"})
+	if err != nil || plans.String() != `{"all":null,"demo":50}` {
+		t.Fatalf("%s, %v", plans, err)
+	}
+	for _, flag := range []string{"demo", "demo=", "demo=-1", "demo=x", "=5", "DEMO=5", "demo=9999999999999999999"} {
+		if _, err := ParsePlanFlags([]string{flag}); err == nil {
+			t.Errorf("%q was accepted", flag)
+		}
+	}
+	if _, err := ParsePlanFlags([]string{"demo=1", "demo=2"}); err == nil {
+		t.Error("a plan given twice was accepted")
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := Settings{
+		DisabledCategories: []string{"postal", "calendar", "postal"}, DisabledTools: []string{"convert.era"},
+	}.Normalize()
+	if strings.Join(s.DisabledCategories, " ") != "calendar postal" {
+		t.Errorf("not sorted or not unique: %v", s.DisabledCategories)
+	}
+	for tool, want := range map[string]bool{
+		"postal.lookup": false, "convert.era": false, "convert.units": true, "utility.get_usage": true,
+	} {
+		category, _, _ := strings.Cut(tool, ".")
+		if got := s.Allows(tool, category); got != want {
+			t.Errorf("%s: allowed %v, want %v", tool, got, want)
+		}
+	}
+}
+
+// oneKey is a store that knows one key and counts how often it is asked.
+type oneKey struct {
+	Store
+	key   Key
+	err   error
+	reads int
+}
+
+func (s *oneKey) Key(_ context.Context, id string) (Key, error) {
+	s.reads++
+	if s.err != nil {
+		return Key{}, s.err
+	}
+	if id != s.key.ID {
+		return Key{}, fmt.Errorf("key %s: %w", id, ErrNotFound)
+	}
+	return s.key, nil
+}
+
+func newKey(t *testing.T) apikey.Key {
+	t.Helper()
+	k, err := apikey.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestAuthenticate(t *testing.T) {
+	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	secret := newKey(t)
+	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash(), UserID: "u"}}
+	a := NewAuthenticator(store, func() time.Time { return now }, 30*time.Second)
+
+	if _, err := a.Authenticate(t.Context(), "sekisho_mistyped"); !errors.Is(err, ErrNotFound) || store.reads != 0 {
+		t.Fatalf("a malformed key: %v after %d reads; want ErrNotFound without a read", err, store.reads)
+	}
+	for range 3 {
+		if k, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil || k.UserID != "u" {
+			t.Fatalf("a good key: %+v, %v", k, err)
+		}
+	}
+	if store.reads != 1 {
+		t.Fatalf("%d reads for three calls, want 1", store.reads)
+	}
+
+	store.key.RevokedAt = now
+	if _, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil {
+		t.Fatalf("within the cache's 30 s a revoked key is not known yet: %v", err)
+	}
+	now = now.Add(30 * time.Second)
+	if _, err := a.Authenticate(t.Context(), secret.Reveal()); !errors.Is(err, ErrInactive) {
+		t.Fatalf("after 30 s: %v, want ErrInactive", err)
+	}
+
+	reads := store.reads
+	stranger := newKey(t)
+	for range 3 {
+		if _, err := a.Authenticate(t.Context(), stranger.Reveal()); !errors.Is(err, ErrNotFound) {
+			t.Fatalf("an unknown key: %v", err)
+		}
+	}
+	if store.reads != reads+1 {
+		t.Errorf("%d reads for an unknown key, want 1", store.reads-reads)
+	}
+}
+
+func TestAKeyEndsInTheCacheToo(t *testing.T) {
+	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	secret := newKey(t)
+	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash(), RevokedAt: now.Add(time.Second)}}
+	a := NewAuthenticator(store, func() time.Time { return now }, time.Hour)
+	if _, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Second)
+	if _, err := a.Authenticate(t.Context(), secret.Reveal()); !errors.Is(err, ErrInactive) {
+		t.Fatalf("a key whose end is known lived on: %v", err)
+	}
+}
+
+func TestAuthenticateFailsWithTheStore(t *testing.T) {
+	secret := newKey(t)
+	store := &oneKey{err: errors.New("down")}
+	a := NewAuthenticator(store, time.Now, time.Hour)
+	_, err := a.Authenticate(t.Context(), secret.Reveal())
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrInactive) {
+		t.Fatalf("%v; want the store's error", err)
+	}
+	if strings.Contains(err.Error(), secret.Reveal()) {
+		t.Fatal("the error holds the key")
+	}
+	store.err, store.key = nil, Key{ID: secret.Hash().ID(), Hash: secret.Hash()}
+	if _, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil {
+		t.Fatalf("a failure of the store was remembered: %v", err)
+	}
+}
+
+func TestAnotherKeyOfTheSameIDIsUnknown(t *testing.T) {
+	secret := newKey(t)
+	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: newKey(t).Hash()}}
+	a := NewAuthenticator(store, time.Now, time.Hour)
+	if _, err := a.Authenticate(t.Context(), secret.Reveal()); !errors.Is(err, ErrNotFound) {
+		t.Fatalf("%v, want ErrNotFound: the whole hash must agree, not only the ID", err)
+	}
+}
+
+func BenchmarkAuthenticateCached(b *testing.B) {
+	secret, err := apikey.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := NewAuthenticator(&oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash()}}, time.Now, time.Hour)
+	text, ctx := secret.Reveal(), context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := a.Authenticate(ctx, text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

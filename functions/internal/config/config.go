@@ -1,0 +1,112 @@
+// Package config reads the settings of a function out of its environment, and says which
+// variable is wrong, how, and what it takes.
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"sekisho/functions/internal/account"
+)
+
+// Names of the variables. Terraform sets them in AWS, `sekisho up` on a laptop.
+const (
+	AccountsTable       = "SEKISHO_ACCOUNTS_TABLE"
+	UsageTable          = "SEKISHO_USAGE_TABLE"
+	Plans               = "SEKISHO_PLANS"
+	UpgradeURL          = "SEKISHO_UPGRADE_URL"
+	KeyCacheSeconds     = "SEKISHO_KEY_CACHE_SECONDS"
+	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
+	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
+	ToolNames           = "SEKISHO_TOOL_NAMES"
+	LogLevel            = "SEKISHO_LOG_LEVEL"
+)
+
+// Env looks up one variable; "" when it is not set. os.Getenv is one.
+type Env func(name string) string
+
+// Map makes an Env of a map.
+func Map(values map[string]string) Env { return func(name string) string { return values[name] } }
+
+// Required returns a variable that must be set.
+func (e Env) Required(name string) (string, error) {
+	v := e(name)
+	if v == "" {
+		return "", fmt.Errorf("%s is not set", name)
+	}
+	return v, nil
+}
+
+// Seconds returns a number of seconds, 0 or more, with decimals if wanted.
+func (e Env) Seconds(name string, fallback time.Duration) (time.Duration, error) {
+	n, err := e.Float(name, fallback.Seconds())
+	return time.Duration(n * float64(time.Second)), err
+}
+
+// Float returns a number of 0 or more.
+func (e Env) Float(name string, fallback float64) (float64, error) {
+	v := e(name)
+	if v == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(n >= 0 && n <= 1e9) {
+		return 0, fmt.Errorf("%s: want a number of 0 or more, not %q", name, v)
+	}
+	return n, nil
+}
+
+// Int returns a whole number of 0 or more.
+func (e Env) Int(name string, fallback int) (int, error) {
+	v := e(name)
+	if v == "" {
+		return fallback, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: want a whole number of 0 or more, not %q", name, v)
+	}
+	return n, nil
+}
+
+// List returns a comma-separated list without empty members.
+func (e Env) List(name string) []string {
+	var out []string
+	for _, v := range strings.Split(e(name), ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// PlanSet returns the plans, by default those of account.DefaultPlans.
+func (e Env) PlanSet() (account.Plans, error) {
+	plans, err := account.ParsePlans(e(Plans))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Plans, err)
+	}
+	return plans, nil
+}
+
+// URL returns an absolute http or https URL, "" when it is not set. It must need no
+// escaping within JSON, because gateway responses substitute it as it is.
+func (e Env) URL(name string) (string, error) {
+	v := e(name)
+	if v == "" {
+		return "", nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
+		return "", fmt.Errorf("%s: want an absolute URL such as https://example.com/plans, not %q", name, v)
+	}
+	for _, r := range v {
+		if r <= ' ' || r > '~' || strings.ContainsRune("\"\\<>", r) {
+			return "", fmt.Errorf("%s: percent-encode the character %q", name, r)
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,241 @@
+package authorizer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/usage"
+)
+
+const secret = "sekisho_secret"
+
+type keys struct {
+	key account.Key
+	err error
+}
+
+func (k keys) Authenticate(_ context.Context, text string) (account.Key, error) {
+	if text != secret {
+		return account.Key{}, account.ErrNotFound
+	}
+	return k.key, k.err
+}
+
+type gate struct {
+	grant usage.Grant
+	err   error
+	asked []string
+}
+
+func (g *gate) Admit(_ context.Context, meter, operation string, units int64, limit usage.Limit) (usage.Grant, error) {
+	g.asked = append(g.asked, meter+" "+operation)
+	g.grant.Units, g.grant.Limit = units, limit
+	return g.grant, g.err
+}
+
+var now = time.Date(2026, 11, 30, 23, 59, 58, 500e6, time.UTC)
+
+func setUp(t *testing.T) (*Handler, *gate, *bytes.Buffer) {
+	t.Helper()
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{grant: usage.Grant{
+		Decision: usage.Decision{Admitted: true, Used: 7}, AdmissionID: usage.NewAdmissionID(now),
+		Period: usage.PeriodOf(now), At: now,
+	}}
+	var logged bytes.Buffer
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&logged), zap.DebugLevel)
+	return &Handler{
+		API: api, Gate: g, Plans: account.Plans{"free": 1000},
+		Keys:       keys{key: account.Key{ID: "key_a", Meter: "key_m", UserID: "u", Plan: "free"}},
+		UpgradeURL: "https://example.com/plans", Log: zap.New(core), Now: func() time.Time { return now },
+	}, g, &logged
+}
+
+func event() request {
+	e := request{
+		MethodArn: "arn:aws:execute-api:eu-west-1:1:api/prod/GET/v1/postal/1000001",
+		Resource:  "/v1/postal/{postal_code}", HTTPMethod: "GET",
+		Headers: map[string]string{"X-Api-Key": secret},
+	}
+	return e
+}
+
+func TestAllow(t *testing.T) {
+	h, g, _ := setUp(t)
+	out, err := h.Handle(t.Context(), event())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := out.PolicyDocument.Statement[0]
+	if s.Effect != "Allow" || s.Resource[0] != event().MethodArn || out.PrincipalID != "key_a" {
+		t.Errorf("policy %+v for %s", s, out.PrincipalID)
+	}
+	want := map[string]string{
+		"key_id": "key_a", "meter": "key_m", "user_id": "u", "plan": "free", "operation": "postal.lookup",
+		"period": "2026-11", "limit": "1000", "used": "7", "units": "1", "refund_cap": "100",
+		"reset_seconds": "2", "window_seconds": "2592000", "admission_id": g.grant.AdmissionID,
+	}
+	for name, value := range want {
+		if out.Context[name] != value {
+			t.Errorf("context %s = %v, want %s", name, out.Context[name], value)
+		}
+	}
+	if len(out.Context) != len(want) {
+		t.Errorf("context has %d values, want %d: %v", len(out.Context), len(want), out.Context)
+	}
+	if len(g.asked) != 1 || g.asked[0] != "key_m postal.lookup" {
+		t.Errorf("the gate was asked %v", g.asked)
+	}
+}
+
+// TestContextNeedsNoEscaping holds what gateway responses rely on: they substitute values
+// into JSON as they are.
+func TestContextNeedsNoEscaping(t *testing.T) {
+	h, g, _ := setUp(t)
+	plain := regexp.MustCompile(`^[A-Za-z0-9_.:/@ -]*$`)
+	for _, admitted := range []bool{true, false} {
+		g.grant.Admitted = admitted
+		out, err := h.Handle(t.Context(), event())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range out.Context {
+			text, ok := value.(string)
+			if !ok || !plain.MatchString(text) {
+				t.Errorf("context %s = %#v is no plain text", name, value)
+			}
+		}
+	}
+}
+
+func TestDenyTellsWhatTheAgentNeeds(t *testing.T) {
+	h, g, _ := setUp(t)
+	g.grant.Decision = usage.Decision{Used: 1000}
+	out, err := h.Handle(t.Context(), event())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.PolicyDocument.Statement[0].Effect != "Deny" {
+		t.Fatalf("policy %+v", out.PolicyDocument)
+	}
+	for name, want := range map[string]string{
+		"error": "limit_exceeded", "limit": "1000", "used": "1000", "reset_at": "2026-12-01T00:00:00.000Z",
+		"retry_after": "2", "retry_after_ms": "2000", "upgrade_url": "https://example.com/plans",
+	} {
+		if out.Context[name] != want {
+			t.Errorf("context %s = %v, want %s", name, out.Context[name], want)
+		}
+	}
+	if _, ok := out.Context["admission_id"]; ok {
+		t.Error("a denied call has an admission to refund")
+	}
+}
+
+func TestExemptAndBrakedTakeNothing(t *testing.T) {
+	h, g, _ := setUp(t)
+	usageEvent := event()
+	usageEvent.Resource = "/v1/user/usage"
+	brakedEvent := event()
+	brakedEvent.StageVariables = map[string]string{"unavailable_error": "braked"}
+	for name, e := range map[string]request{"exempt": usageEvent, "braked": brakedEvent} {
+		out, err := h.Handle(t.Context(), e)
+		if err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" {
+			t.Errorf("%s: %+v, %v", name, out, err)
+		}
+		if _, ok := out.Context["admission_id"]; ok {
+			t.Errorf("%s: has an admission", name)
+		}
+	}
+	if len(g.asked) != 0 {
+		t.Errorf("the gate was asked %v", g.asked)
+	}
+}
+
+func TestUnauthorized(t *testing.T) {
+	for name, change := range map[string]func(*Handler, *request){
+		"no key":      func(_ *Handler, e *request) { e.Headers = nil },
+		"wrong key":   func(_ *Handler, e *request) { e.Headers["X-Api-Key"] = "other" },
+		"two keys":    func(_ *Handler, e *request) { e.Headers["Authorization"] = "Bearer other" },
+		"in a cookie": func(_ *Handler, e *request) { e.Headers = map[string]string{"Cookie": secret} },
+		"revoked":     func(h *Handler, _ *request) { h.Keys = keys{err: account.ErrInactive} },
+	} {
+		h, g, logged := setUp(t)
+		e := event()
+		change(h, &e)
+		_, err := h.Handle(t.Context(), e)
+		if err == nil || err.Error() != "Unauthorized" {
+			t.Errorf("%s: %v, want exactly Unauthorized", name, err)
+		}
+		if len(g.asked) != 0 {
+			t.Errorf("%s: units were asked for", name)
+		}
+		if strings.Contains(logged.String(), secret) {
+			t.Errorf("%s: the log holds the key: %s", name, logged)
+		}
+	}
+}
+
+// TestHeadersWhateverTheirCase is aws/aws-sdk-js#2719.
+func TestHeadersWhateverTheirCase(t *testing.T) {
+	for _, headers := range []map[string]string{
+		{"x-api-key": secret}, {"X-API-KEY": secret}, {"authorization": "Bearer " + secret},
+		{"AUTHORIZATION": "bearer " + secret},
+	} {
+		h, _, _ := setUp(t)
+		e := event()
+		e.Headers = headers
+		if _, err := h.Handle(t.Context(), e); err != nil {
+			t.Errorf("%v: %v", headers, err)
+		}
+		multi := map[string][]string{}
+		for name, value := range headers {
+			multi[name] = []string{value}
+		}
+		e.Headers, e.MultiValueHeaders = nil, multi
+		if _, err := h.Handle(t.Context(), e); err != nil {
+			t.Errorf("multi-value %v: %v", headers, err)
+		}
+	}
+}
+
+func TestFailsClosed(t *testing.T) {
+	down := errors.New("dial tcp 10.0.0.1: refused")
+	for name, change := range map[string]func(*Handler, *gate, *request){
+		"the store of keys":  func(h *Handler, _ *gate, _ *request) { h.Keys = keys{err: down} },
+		"the store of usage": func(_ *Handler, g *gate, _ *request) { g.err = down },
+		"a plan that is gone": func(h *Handler, _ *gate, _ *request) {
+			h.Keys = keys{key: account.Key{ID: "key_a", Plan: "gold"}}
+		},
+		"a route that is none": func(_ *Handler, _ *gate, e *request) { e.Resource = "/v2" },
+	} {
+		h, g, logged := setUp(t)
+		e := event()
+		change(h, g, &e)
+		_, err := h.Handle(t.Context(), e)
+		if err == nil || errors.Is(err, ErrUnauthorized) {
+			t.Errorf("%s: %v; want an error that becomes 503", name, err)
+			continue
+		}
+		if strings.Contains(err.Error(), "10.0.0.1") {
+			t.Errorf("%s: internals go to the gateway: %v", name, err)
+		}
+		var line map[string]any
+		if json.Unmarshal(logged.Bytes(), &line) != nil || line["level"] != "error" || line["error"] == nil {
+			t.Errorf("%s: the reason is not in the log: %s", name, logged)
+		}
+	}
+}

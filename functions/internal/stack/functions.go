@@ -1,0 +1,110 @@
+// Package stack puts the whole service together in one process: the handlers that
+// lambda.Start runs in AWS, behind the stand-in for API Gateway, over any store.
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/contract"
+	accounthandler "sekisho/functions/internal/handler/account"
+	"sekisho/functions/internal/handler/authorizer"
+	"sekisho/functions/internal/handler/calendar"
+	"sekisho/functions/internal/handler/convert"
+	"sekisho/functions/internal/handler/postal"
+	"sekisho/functions/internal/handler/rest"
+	"sekisho/functions/internal/handler/settle"
+	"sekisho/functions/internal/local"
+	"sekisho/functions/internal/mcpserver"
+	"sekisho/functions/internal/usage"
+)
+
+// Names of the functions that no operation of the contract is given to.
+const (
+	Authorizer = "authorizer"
+	Settle     = "settle"
+)
+
+// Stores are what the functions keep their state in.
+type Stores interface {
+	Accounts() account.Store
+	Usage() usage.Store
+}
+
+// deps are what a function is built from.
+type deps struct {
+	env    config.Env
+	stores Stores
+	log    *zap.Logger
+	now    func() time.Time
+	client *http.Client
+}
+
+// builders make the handler of each function: the same that its main gives to lambda.Start.
+var builders = map[string]func(deps) (local.Invoker, error){
+	Authorizer: func(d deps) (local.Invoker, error) {
+		h, err := authorizer.New(d.env, d.stores.Accounts(), d.stores.Usage(), d.log, d.now)
+		if err != nil {
+			return nil, err
+		}
+		return local.Handle(h.Handle), nil
+	},
+	Settle: func(d deps) (local.Invoker, error) {
+		h := &settle.Handler{Store: d.stores.Usage(), Log: d.log, Now: d.now}
+		return local.Handle(func(ctx context.Context, e events.CloudwatchLogsEvent) (struct{}, error) {
+			return struct{}{}, h.Handle(ctx, e)
+		}), nil
+	},
+	"account": func(d deps) (local.Invoker, error) {
+		s, err := accounthandler.New(d.env, d.stores.Accounts(), d.stores.Usage(), d.log, d.now)
+		if err != nil {
+			return nil, err
+		}
+		return local.Handle(s.Handle), nil
+	},
+	"mcp": func(d deps) (local.Invoker, error) {
+		handle, err := mcpserver.FromEnv(d.env, d.stores.Accounts(), d.client, d.log, d.now)
+		if err != nil {
+			return nil, err
+		}
+		return local.Handle(handle), nil
+	},
+	"calendar": served("calendar", calendar.Operations),
+	"convert":  served("convert", convert.Operations),
+	"postal":   served("postal", postal.Operations),
+}
+
+// served builds a function that is nothing but its operations.
+func served(function string, operations func() map[string]rest.Operation) func(deps) (local.Invoker, error) {
+	return func(d deps) (local.Invoker, error) {
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		s, err := rest.New(api, function, operations(), d.log, d.now)
+		if err != nil {
+			return nil, err
+		}
+		return local.Handle(s.Handle), nil
+	}
+}
+
+// build makes the function of a name.
+func build(name string, d deps) (local.Invoker, error) {
+	builder, ok := builders[name]
+	if !ok {
+		return nil, fmt.Errorf("no function is called %q", name)
+	}
+	handler, err := builder(d)
+	if err != nil {
+		return nil, fmt.Errorf("function %s: %w", name, err)
+	}
+	return handler, nil
+}

@@ -1,0 +1,134 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/local"
+	"sekisho/functions/internal/logging"
+)
+
+// Function is how one function is deployed.
+type Function struct {
+	// Env is its environment.
+	Env map[string]string
+	// Timeout of one invocation.
+	Timeout time.Duration
+	// Reserved is its reserved concurrency: -1 unreserved, 0 off.
+	Reserved int
+}
+
+// Config says what is served.
+type Config struct {
+	// Description is the API as JSON; nil means the contract as it is embedded.
+	Description []byte
+	// Functions by name. They must be all that the description names, with authorizer and
+	// settle.
+	Functions map[string]Function
+	Stores    Stores
+	// Domain is host and port that the gateway is reached at.
+	Domain string
+	// Stage and StageVariables as they are deployed; nil variables mean the contract's
+	// state "open".
+	Stage          string
+	StageVariables map[string]string
+	// Throttle of the stage; nil means none.
+	Throttle *local.Throttle
+	// Log takes the functions' log lines.
+	Log io.Writer
+	Now func() time.Time
+	// Replace puts a handler in the place of a function's own, for tests of failures.
+	Replace map[string]local.Invoker
+}
+
+// timeouts of the functions where nothing else is deployed; they fit under the gateway's
+// 29 seconds, and a caller's is longer than that of what it calls.
+var timeouts = map[string]time.Duration{
+	Authorizer: 5 * time.Second, Settle: 30 * time.Second, "mcp": 28 * time.Second, "external": 25 * time.Second,
+}
+
+const defaultTimeout = 10 * time.Second
+
+// Defaults are the functions of the contract, all with one environment.
+func Defaults(env map[string]string) map[string]Function {
+	functions := map[string]Function{}
+	for _, name := range slices.Sorted(maps.Keys(builders)) {
+		timeout, ok := timeouts[name]
+		if !ok {
+			timeout = defaultTimeout
+		}
+		functions[name] = Function{Env: env, Timeout: timeout, Reserved: local.Unreserved}
+	}
+	return functions
+}
+
+// Stack is a running service.
+type Stack struct {
+	*local.Gateway
+	client *http.Client
+}
+
+// New builds all functions and the gateway before them.
+func New(c Config) (*Stack, error) {
+	if c.StageVariables == nil {
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		c.StageVariables = api.StageVariables["open"]
+	}
+	client := &http.Client{Transport: &http.Transport{
+		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
+	}}
+	functions := map[string]local.Function{}
+	for name, f := range c.Functions {
+		invoker, err := c.invoker(name, f, client)
+		if err != nil {
+			return nil, err
+		}
+		functions[name] = local.Function{Handler: invoker, Timeout: f.Timeout, Reserved: f.Reserved}
+	}
+	gatewayLog, err := logging.New(config.Map(nil), "gateway", c.Log)
+	if err != nil {
+		return nil, err
+	}
+	gateway, err := local.New(local.Config{
+		Description: c.Description, Functions: functions, Authorizer: Authorizer, Settle: Settle,
+		Stage: c.Stage, StageVariables: c.StageVariables, Domain: c.Domain, Throttle: c.Throttle,
+		Now: c.Now, Log: gatewayLog,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stack: %w", err)
+	}
+	return &Stack{Gateway: gateway, client: client}, nil
+}
+
+func (c Config) invoker(name string, f Function, client *http.Client) (local.Invoker, error) {
+	if replacement, ok := c.Replace[name]; ok {
+		return replacement, nil
+	}
+	env := config.Map(f.Env)
+	log, err := logging.New(env, name, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	return build(name, deps{env: env, stores: c.Stores, log: log, now: c.Now, client: client})
+}
+
+// Close settles what is left and stops.
+func (s *Stack) Close(ctx context.Context) error {
+	err := s.Gateway.Close(ctx)
+	s.client.CloseIdleConnections()
+	if err != nil {
+		return errors.Join(errors.New("some failed calls could not be settled in time"), err)
+	}
+	return nil
+}
