@@ -27,6 +27,8 @@ type call struct {
 	// rawPath is the path as sent, still percent-encoded. path is that of the event: without
 	// the stage, and with one slash at its begin (localstack/localstack, parse.py).
 	rawPath, path string
+	// stagePath is the part of the path that names the stage, such as /prod, mostly empty.
+	stagePath string
 	rawQuery      string
 	protocol      string
 	sourceIP      string

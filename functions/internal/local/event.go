@@ -10,14 +10,8 @@ import (
 // requestTimeLayout is the Common Log Format that $context.requestTime has.
 const requestTimeLayout = "02/Jan/2006:15:04:05 -0700"
 
-// contextPath is $context.path: as the client sent it, with the stage where that is part of
-// the path.
-func (c *call) contextPath() string {
-	if c.rawPath == "" {
-		return "/"
-	}
-	return c.rawPath
-}
+// contextPath is $context.path: that of the event, behind the stage where that is in the path.
+func (c *call) contextPath() string { return c.stagePath + c.path }
 
 // proxyEvent is what the function of a call gets.
 func (g *Gateway) proxyEvent(c *call) *events.APIGatewayProxyRequest {

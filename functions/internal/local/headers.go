@@ -29,7 +29,7 @@ func isDroppedFromRequest(name string) bool {
 func isDroppedFromResponse(name string) bool {
 	switch name {
 	case "Expect", "Host", "Keep-Alive", "Proxy-Authenticate", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Via":
+		"Transfer-Encoding", "Upgrade", "Via", "X-Amz-Apigw-Id":
 		return true
 	}
 	return false
@@ -39,7 +39,7 @@ func isDroppedFromResponse(name string) bool {
 func isRemapped(name string) bool {
 	switch name {
 	case "Authorization", "Connection", "Content-Length", "Content-Md5", "Date",
-		"Max-Forwards", "Server", "User-Agent", "Www-Authenticate":
+		"Max-Forwards", "Server", "User-Agent", "Www-Authenticate", "X-Amzn-Requestid":
 		return true
 	}
 	return false

@@ -253,19 +253,15 @@ func functionInURI(uri string) string {
 
 // findRoute sets the call's route. The error is a *refusal.
 func (g *Gateway) findRoute(c *call) error {
-	path := c.path
 	if g.config.StageInPath {
-		rest, ok := strings.CutPrefix(path, "/"+g.config.Stage)
+		rest, ok := strings.CutPrefix(c.path, "/"+g.config.Stage)
 		if !ok || rest != "" && rest[0] != '/' {
 			return refuseUnknownRoute()
 		}
-		path = rest
+		c.stagePath = "/" + g.config.Stage
 		c.path = "/" + strings.TrimLeft(rest, "/")
 	}
-	if !strings.HasPrefix(path, "/") && path != "" {
-		return refuseUnknownRoute()
-	}
-	c.route, c.pathParams = g.routes.match(c.method, path)
+	c.route, c.pathParams = g.routes.match(c.method, c.path)
 	if c.route == nil {
 		return refuseUnknownRoute()
 	}
