@@ -1,0 +1,137 @@
+// Package mcpserver is the MCP layer: the contract's tools over Streamable HTTP, stateless,
+// for protocol 2026-07-28 and the ones before it.
+//
+// The official SDK speaks the protocol. Around it stands, in this order: a guard that
+// answers what needs no protocol (methods, origins, broken bodies), the check of the API
+// key, and inside the SDK a middleware with the tools that a key switched off. A tool call
+// becomes an HTTP request to the REST API with the caller's key, so that it passes the
+// same authorizer as a direct call; nothing is metered here.
+//
+// Whoever reads an answer is a program that decides what to do next. So every refusal is a
+// JSON-RPC error whose message says what to do and whose data is the same object that
+// explains a failed tool call.
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/lambdahttp"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Authenticator finds the key that a text stands for; see account.Authenticator for the
+// errors.
+type Authenticator interface {
+	Authenticate(ctx context.Context, text string) (account.Key, error)
+}
+
+// ToolNames says how tools are named in lists. Calls understand both forms.
+type ToolNames string
+
+// The ways to name tools.
+const (
+	// Canonical names are the contract's: postal.lookup.
+	Canonical ToolNames = "canonical"
+	// Underscore names suit hosts that refuse dots: postal_lookup.
+	Underscore ToolNames = "underscore"
+)
+
+// Config is what a server is made of. API, Authenticator and Log are required.
+type Config struct {
+	API           *contract.API
+	Authenticator Authenticator
+	// BaseURL gives the REST API's URL for a request, without a final slash. Nil: the one
+	// that the Lambda event came through.
+	BaseURL func(*http.Request) (string, error)
+	// Client makes the calls to the REST API; its transport should keep connections. Its
+	// redirect policy and timeout are not used: redirects are never followed, and the
+	// time is the caller's. Nil: a client of its own.
+	Client *http.Client
+	// AllowedOrigins are the web origins, such as https://console.example, whose pages may
+	// call. Requests without an Origin header come from no browser and are always served.
+	AllowedOrigins []string
+	// ToolNames is Canonical where empty.
+	ToolNames ToolNames
+	Log       *zap.Logger
+	// Version of the server, as clients are told it.
+	Version string
+	// Now is the clock of the log's durations; nil: time.Now.
+	Now func() time.Time
+	// Extend adds to the SDK's server before it serves, and makes every method of the
+	// protocol available: the official conformance suite needs tools, prompts and
+	// resources of its own. Nil in every deployment.
+	Extend func(*mcp.Server)
+}
+
+// withDefaults checks the configuration and fills in what was left out.
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.API == nil:
+		return c, errors.New("mcpserver: API is required")
+	case c.Authenticator == nil:
+		return c, errors.New("mcpserver: Authenticator is required")
+	case c.Log == nil:
+		return c, errors.New("mcpserver: Log is required")
+	}
+	switch c.ToolNames {
+	case "":
+		c.ToolNames = Canonical
+	case Canonical, Underscore:
+	default:
+		return c, fmt.Errorf("mcpserver: tool names %q: use %s or %s", c.ToolNames, Canonical, Underscore)
+	}
+	if c.BaseURL == nil {
+		c.BaseURL = eventBaseURL
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	client := http.Client{}
+	if c.Client != nil {
+		client.Transport = c.Client.Transport
+	}
+	// A redirect would carry the key to wherever it points.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.Client = &client
+	return c, nil
+}
+
+func eventBaseURL(r *http.Request) (string, error) {
+	event, ok := lambdahttp.Event(r.Context())
+	if !ok {
+		return "", errors.New("mcpserver: BaseURL is not configured, and the request came from no Lambda event")
+	}
+	return lambdahttp.BaseURL(event)
+}
+
+// New makes the handler of the MCP endpoint. It is safe for concurrent use, and made once.
+func New(c Config) (http.Handler, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return newServer(c)
+}
+
+// Handler is New for Lambda: what lambda.Start takes, and what the laptop's gateway calls.
+func Handler(c Config) (lambdahttp.Func, error) {
+	h, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return lambdahttp.Handler(h, func(v any, stack []byte) {
+		c.Log.Error("panic outside the MCP layer", zap.Any("panic", v), zap.ByteString("stack", stack))
+	}), nil
+}

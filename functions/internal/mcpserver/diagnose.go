@@ -1,0 +1,181 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"sekisho/functions/internal/problem"
+)
+
+// diagnosis is the answer of utility.diagnose_mcp.
+type diagnosis struct {
+	OK     bool    `json:"ok"`
+	Checks []check `json:"checks"`
+	Advice string  `json:"advice"`
+}
+
+// check is one link of the chain.
+type check struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	// Status is the HTTP status, nil without an answer.
+	Status *int   `json:"status"`
+	Detail string `json:"detail"`
+
+	advice string
+}
+
+// The operations that the diagnosis calls, all of them exempt.
+const (
+	opHealth   = "system.health"
+	opUsage    = "utility.get_usage"
+	opSettings = "account.get_tool_settings"
+)
+
+// diagnose calls the composite's operations at the same time, and says what they found. It
+// never fails: that something does not answer is what it is there to tell.
+func (s *server) diagnose(ctx context.Context, c *call, t *tool, p *progress) json.RawMessage {
+	answers := s.callAll(ctx, c, t.composite.Calls, p)
+	d := diagnosis{OK: true, Checks: []check{
+		checkEndpoint(answers[opHealth]),
+		checkKey(c.key.ID, answers[opUsage], answers[opSettings]),
+		checkUsage(answers[opUsage]),
+		checkSettings(answers[opSettings]),
+	}}
+	for _, k := range d.Checks {
+		if !k.OK && d.OK {
+			d.OK, d.Advice = false, k.advice // the first fault explains those after it
+		}
+	}
+	if d.OK {
+		d.Advice = "Everything answers. If a tool fails all the same, act on retryable and hint of its error."
+	}
+	encoded, _ := json.Marshal(d) // strings, numbers and booleans always encode
+	return encoded
+}
+
+func (s *server) callAll(ctx context.Context, c *call, ids []string, p *progress) map[string]restAnswer {
+	answers := make(map[string]restAnswer, len(ids))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			defer s.survive()
+			answer := s.rest(ctx, c, s.API.Operation(id), nil)
+			mu.Lock()
+			defer mu.Unlock()
+			answers[id] = answer
+			p.step(id + " was called")
+		})
+	}
+	wg.Wait()
+	return answers
+}
+
+func newCheck(name string, a restAnswer) check {
+	k := check{Name: name, OK: a.body != nil}
+	if a.status != 0 {
+		k.Status = &a.status
+	}
+	if a.body == nil {
+		if a.problem == nil {
+			a.problem = problem.New(problem.Internal, "")
+		}
+		k.Detail = fmt.Sprintf("%s: %s", a.problem.Code, a.problem.Title)
+		k.advice = a.problem.Hint
+	}
+	return k
+}
+
+func checkEndpoint(a restAnswer) check {
+	k := newCheck("endpoint", a)
+	if k.OK {
+		k.Detail = "The REST API answers."
+	} else {
+		k.advice = "The REST API does not answer. Wait a minute and diagnose once more; if it stays so, tell your user to ask the owner of this server."
+	}
+	return k
+}
+
+// checkKey judges the key by what the REST API said of it: this function has accepted it
+// already, but may remember a key that was revoked in the last half minute.
+func checkKey(id string, answers ...restAnswer) check {
+	worst := answers[0]
+	for _, a := range answers {
+		if a.status == http.StatusUnauthorized {
+			k := newCheck("key", a)
+			k.Detail = "The REST API refuses this API key."
+			return k
+		}
+		if a.body != nil {
+			worst = a
+		}
+	}
+	k := newCheck("key", worst)
+	if k.OK {
+		k.Detail = "The API key is active: " + id + "."
+	}
+	return k
+}
+
+func checkUsage(a restAnswer) check {
+	k := newCheck("usage", a)
+	if !k.OK {
+		return k
+	}
+	var u struct {
+		Plan         string `json:"plan"`
+		MonthlyLimit *int64 `json:"monthly_limit"`
+		MonthlyUsed  int64  `json:"monthly_used"`
+		Remaining    *int64 `json:"remaining"`
+		ResetAt      string `json:"reset_at"`
+	}
+	if err := json.Unmarshal(a.body, &u); err != nil {
+		k.OK, k.Detail = false, "The usage could not be read."
+		k.advice = problem.New(problem.Internal, "").Hint
+		return k
+	}
+	if u.MonthlyLimit == nil || u.Remaining == nil {
+		k.Detail = fmt.Sprintf("Plan %s without a limit; %d used this month.", u.Plan, u.MonthlyUsed)
+		return k
+	}
+	k.Detail = fmt.Sprintf("Plan %s: %d of %d used, %d left until %s.", u.Plan, u.MonthlyUsed, *u.MonthlyLimit, *u.Remaining, u.ResetAt)
+	if *u.Remaining <= 0 {
+		k.OK = false
+		k.advice = "The monthly limit is used up: counted tools are refused until " + u.ResetAt + ". Do not retry before then; tell your user. Free tools still answer."
+	}
+	return k
+}
+
+func checkSettings(a restAnswer) check {
+	k := newCheck("settings", a)
+	if !k.OK {
+		return k
+	}
+	var set struct {
+		Tools []struct {
+			Name    string `json:"name"`
+			Enabled bool   `json:"enabled"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(a.body, &set); err != nil {
+		k.OK, k.Detail = false, "The tool settings could not be read."
+		k.advice = problem.New(problem.Internal, "").Hint
+		return k
+	}
+	var off []string
+	for _, t := range set.Tools {
+		if !t.Enabled {
+			off = append(off, t.Name)
+		}
+	}
+	k.Detail = fmt.Sprintf("Tools on: %d; switched off: none.", len(set.Tools))
+	if len(off) > 0 {
+		k.Detail = fmt.Sprintf("Tools on: %d; switched off: %s.", len(set.Tools)-len(off), strings.Join(off, ", "))
+	}
+	return k
+}

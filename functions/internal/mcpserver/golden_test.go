@@ -1,0 +1,359 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"sekisho/functions/internal/mcpserver"
+)
+
+var update = flag.Bool("update", false, "write the golden files under testdata")
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// exchange is one request and, in its golden file, the answer to it.
+type exchange struct {
+	name   string
+	method string
+	path   string
+	// headers as name, value, name, value; a name may come twice.
+	headers []string
+	body    string
+	change  func(*mcpserver.Config)
+}
+
+// Sets of headers that most requests have.
+var (
+	plain  = []string{"content-type", "application/json"}
+	authed = with("x-api-key", goodKey)
+)
+
+func with(more ...string) []string { return slices.Concat(plain, more) }
+
+func keyed(more ...string) []string { return slices.Concat(authed, more) }
+
+// era are the headers of a 2026-07-28 request.
+func era(method string, more ...string) []string {
+	return keyed(slices.Concat([]string{"mcp-protocol-version", "2026-07-28", "mcp-method", method}, more)...)
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+
+// modern writes a 2026-07-28 request.
+func modern(method, params string) string {
+	if params != "" {
+		params += ","
+	}
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta + `}}`
+}
+
+func legacy(method, params string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `}}`
+}
+
+const (
+	ping    = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	lookup  = `"name":"postal.lookup","arguments":{"postal_code":"100-0001"}`
+	unknown = `"name":"postal.find","arguments":{}`
+)
+
+func exchanges() []exchange {
+	initialize := legacy("initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}`)
+	return []exchange{
+		// Methods and paths.
+		{name: "get", method: "GET", headers: []string{"accept", "text/event-stream"}},
+		{name: "head", method: "HEAD"},
+		{name: "put", method: "PUT", headers: authed, body: ping},
+		{name: "delete", method: "DELETE", headers: keyed("mcp-session-id", "x")},
+		{name: "final_slash", path: "/mcp/", headers: authed, body: ping},
+		{name: "base_path", path: "/base/mcp", headers: authed, body: ping},
+		{name: "well_known", method: "GET", path: "/.well-known/oauth-protected-resource/mcp2"},
+		{name: "other_path", path: "/register", headers: plain, body: `{}`},
+		// Origins.
+		{name: "options", method: "OPTIONS"},
+		{name: "options_allowed", method: "OPTIONS", headers: []string{"origin", "https://console.example", "access-control-request-method", "POST", "access-control-request-headers", "content-type, mcp-param-region, x-evil"}},
+		{name: "options_other", method: "OPTIONS", headers: []string{"origin", "https://evil.example", "access-control-request-method", "POST"}},
+		{name: "origin_allowed", headers: keyed("origin", "https://console.example"), body: ping},
+		{name: "origin_allowed_without_key", headers: with("origin", "https://console.example"), body: ping},
+		{name: "origin_other", headers: keyed("origin", "https://evil.example"), body: ping},
+		{name: "origin_null", headers: keyed("origin", "null"), body: ping},
+		{name: "origin_twice", headers: keyed("origin", "https://console.example", "origin", "https://evil.example"), body: ping},
+		{name: "foreign_host", headers: keyed("host", "rebound.example"), body: ping},
+		// Accept and content types.
+		{name: "accept_absent", headers: authed, body: ping},
+		{name: "accept_any", headers: keyed("accept", "*/*"), body: ping},
+		{name: "accept_json", headers: keyed("accept", "application/json"), body: ping},
+		{name: "accept_stream", headers: keyed("accept", "text/event-stream"), body: ping},
+		{name: "accept_both", headers: keyed("accept", "application/json, text/event-stream"), body: ping},
+		{name: "accept_other", headers: keyed("accept", "text/html"), body: ping},
+		{name: "content_type_charset", headers: []string{"Content-Type", "application/json; charset=utf-8", "X-API-KEY", goodKey}, body: ping},
+		{name: "content_type_absent", headers: []string{"x-api-key", goodKey}, body: ping},
+		{name: "content_type_form", headers: []string{"content-type", "application/x-www-form-urlencoded", "x-api-key", goodKey}, body: "a=b"},
+		{name: "content_encoding", headers: keyed("content-encoding", "gzip"), body: ping},
+		// Bodies.
+		{name: "body_empty", headers: authed},
+		{name: "body_not_json", headers: authed, body: `{"jsonrpc":`},
+		{name: "body_trailing", headers: authed, body: ping + ping},
+		{name: "body_not_utf8", headers: authed, body: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"},
+		{name: "body_number", headers: authed, body: `42`},
+		{name: "body_array", headers: authed, body: `[` + legacy("tools/call", lookup) + `]`},
+		{name: "body_array_2025_03_26", headers: keyed("mcp-protocol-version", "2025-03-26"), body: `[` + legacy("tools/call", lookup) + `,` + ping + `]`},
+		{name: "body_array_empty", headers: authed, body: `[]`},
+		{name: "body_too_large", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`},
+		{name: "body_5mb_without_key", headers: plain, body: strings.Repeat(" ", 5<<20)},
+		// Messages.
+		{name: "id_null", headers: authed, body: `{"jsonrpc":"2.0","id":null,"method":"ping"}`},
+		{name: "id_fraction", headers: authed, body: `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`},
+		{name: "id_object", headers: authed, body: `{"jsonrpc":"2.0","id":{},"method":"ping"}`},
+		{name: "id_huge", headers: authed, body: `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`},
+		{name: "id_text", headers: authed, body: `{"jsonrpc":"2.0","id":"a\"b","method":"ping"}`},
+		{name: "id_missing", headers: authed, body: `{"jsonrpc":"2.0","method":"tools/list"}`},
+		{name: "version_tag", headers: authed, body: `{"id":1,"method":"ping"}`},
+		{name: "method_missing", headers: authed, body: `{"jsonrpc":"2.0","id":1}`},
+		{name: "method_number", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":7}`},
+		{name: "params_array", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`},
+		{name: "params_missing", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`},
+		{name: "params_null", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}`},
+		{name: "params_missing_modern", headers: era("tools/call"), body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`},
+		{name: "params_wrong_type", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}`},
+		{name: "initialize_wrong_type", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}`},
+		{name: "smuggled_method", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","Method":"ping","METHOD":"ping","params":{"notifications":{"toolsListChanged":true}}}`},
+		{name: "response", headers: authed, body: `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{name: "notification", headers: authed, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
+		{name: "notification_unknown", headers: authed, body: `{"jsonrpc":"2.0","method":"notifications/whatever"}`},
+		{name: "notification_modern", headers: era("notifications/cancelled"), body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`},
+		{name: "notification_modern_mismatch", headers: era("tools/call"), body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`},
+		{name: "notification_with_id", headers: authed, body: `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`},
+		{name: "notification_without_key", headers: plain, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`},
+		// Versions and headers by era.
+		{name: "version_unsupported", headers: keyed("mcp-protocol-version", "1999-01-01"), body: ping},
+		{name: "version_2024_11_05", headers: keyed("mcp-protocol-version", "2024-11-05"), body: ping},
+		{name: "version_garbage", headers: keyed("mcp-protocol-version", "latest"), body: ping},
+		{name: "version_future", headers: keyed("mcp-protocol-version", "2099-01-01", "mcp-method", "tools/list"), body: strings.ReplaceAll(modern("tools/list", ""), "2026-07-28", "2099-01-01")},
+		{name: "version_mismatch", headers: keyed("mcp-protocol-version", "2025-11-25", "mcp-method", "tools/list"), body: modern("tools/list", "")},
+		{name: "version_header_missing", headers: keyed("mcp-method", "tools/list"), body: modern("tools/list", "")},
+		{name: "method_header_missing", headers: keyed("mcp-protocol-version", "2026-07-28"), body: modern("tools/list", "")},
+		{name: "method_header_mismatch", headers: era("tools/call"), body: modern("tools/list", "")},
+		{name: "name_header_missing", headers: era("tools/call"), body: modern("tools/call", lookup)},
+		{name: "name_header_mismatch", headers: era("tools/call", "mcp-name", "postal.search"), body: modern("tools/call", lookup)},
+		{name: "meta_missing", headers: era("tools/list"), body: legacy("tools/list", "")},
+		{name: "session_unknown", headers: keyed("mcp-session-id", "nobody-knows-me", "last-event-id", "7_1"), body: ping},
+		// Methods.
+		{name: "method_unknown", headers: authed, body: legacy("tools/explode", "")},
+		{name: "method_unknown_modern", headers: era("tools/explode"), body: modern("tools/explode", "")},
+		{name: "method_prompts", headers: authed, body: legacy("prompts/list", "")},
+		{name: "method_resources_modern", headers: era("resources/list"), body: modern("resources/list", "")},
+		{name: "method_logging", headers: authed, body: legacy("logging/setLevel", `"level":"debug"`)},
+		{name: "method_listen", headers: era("subscriptions/listen"), body: modern("subscriptions/listen", `"notifications":{"toolsListChanged":true}`)},
+		{name: "method_ping_modern", headers: era("ping"), body: modern("ping", "")},
+		{name: "method_discover_legacy", headers: authed, body: legacy("server/discover", "")},
+		{name: "initialize", headers: authed, body: initialize},
+		{name: "initialize_old", headers: authed, body: strings.ReplaceAll(initialize, "2025-11-25", "2024-11-05")},
+		{name: "discover", headers: era("server/discover"), body: modern("server/discover", "")},
+		// Keys.
+		{name: "key_none", headers: plain, body: ping},
+		{name: "key_none_modern", headers: slices.Concat(plain, []string{"mcp-protocol-version", "2026-07-28", "mcp-method", "server/discover"}), body: modern("server/discover", "")},
+		{name: "key_unknown", headers: with("x-api-key", "SECRET-nobody"), body: ping},
+		{name: "key_revoked", headers: with("x-api-key", revokedKey), body: ping},
+		{name: "key_store_down", headers: with("x-api-key", brokenStore), body: ping},
+		{name: "key_basic", headers: with("authorization", "Basic U0VDUkVU"), body: ping},
+		{name: "key_bearer_lower_case", headers: with("authorization", "bearer "+goodKey), body: ping},
+		{name: "key_twice_same", headers: with("authorization", "Bearer "+goodKey, "x-api-key", goodKey, "Authorization", "Bearer "+goodKey), body: ping},
+		{name: "key_twice_different", headers: with("authorization", "Bearer "+goodKey, "x-api-key", revokedKey), body: ping},
+		{name: "key_remapped", headers: with("x-amzn-Remapped-Authorization", "Bearer "+goodKey), body: ping},
+		// Tools.
+		{name: "call", headers: authed, body: legacy("tools/call", lookup)},
+		{name: "call_modern", headers: era("tools/call", "mcp-name", "postal.lookup"), body: modern("tools/call", lookup)},
+		{name: "call_underscore", headers: authed, body: legacy("tools/call", strings.ReplaceAll(lookup, "postal.lookup", "postal_lookup"))},
+		{name: "call_underscore_setting", headers: authed, body: legacy("tools/call", lookup), change: underscored},
+		{name: "call_unknown", headers: authed, body: legacy("tools/call", unknown)},
+		{name: "call_unknown_modern", headers: era("tools/call", "mcp-name", "postal.find"), body: modern("tools/call", unknown)},
+		{name: "call_argument_missing", headers: authed, body: legacy("tools/call", `"name":"postal.lookup","arguments":{}`)},
+		{name: "call_argument_wrong", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":1492}`)},
+		{name: "call_argument_unknown", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026,"month":1}`)},
+		{name: "call_arguments_text", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":"2026"`)},
+		{name: "call_composite_argument", headers: authed, body: legacy("tools/call", `"name":"utility.diagnose_mcp","arguments":{"x":1}`)},
+		{name: "call_disabled_category", headers: with("x-api-key", limitedKey), body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026}`)},
+		{name: "call_disabled_tool", headers: with("x-api-key", limitedKey), body: legacy("tools/call", `"name":"convert_era","arguments":{"date":"2026-11-30"}`)},
+		{name: "call_diagnose", headers: authed, body: legacy("tools/call", `"name":"utility.diagnose_mcp"`)},
+		{name: "call_progress", headers: keyed("accept", "application/json, text/event-stream"), body: legacy("tools/call", lookup+`,"_meta":{"progressToken":"p1"}`)},
+		{name: "call_progress_modern", headers: era("tools/call", "mcp-name", "postal.lookup", "accept", "application/json, text/event-stream"), body: strings.Replace(modern("tools/call", lookup), `"_meta":{`, `"_meta":{"progressToken":7,`, 1)},
+		{name: "call_progress_json_only", headers: keyed("accept", "application/json"), body: legacy("tools/call", lookup+`,"_meta":{"progressToken":"p1"}`)},
+		{name: "call_progress_failure", headers: keyed("accept", "application/json, text/event-stream"), body: legacy("tools/call", unknown+`,"_meta":{"progressToken":"p1"}`)},
+		{name: "call_stream_only", headers: keyed("accept", "text/event-stream"), body: legacy("tools/call", lookup)},
+		{name: "list_limited", headers: with("x-api-key", limitedKey), body: legacy("tools/list", "")},
+		{name: "list_underscore_modern", headers: era("tools/list"), body: modern("tools/list", ""), change: underscored},
+		{name: "list_cursor", headers: authed, body: legacy("tools/list", `"cursor":"?"`)},
+	}
+}
+
+func underscored(c *mcpserver.Config) { c.ToolNames = mcpserver.Underscore }
+
+// TestExchanges holds every answer to its golden file: status, all headers, body, and what
+// the REST API was asked.
+func TestExchanges(t *testing.T) {
+	seen := map[string]bool{}
+	for _, x := range exchanges() {
+		t.Run(x.name, func(t *testing.T) {
+			if seen[x.name] {
+				t.Fatal("two exchanges have this name")
+			}
+			seen[x.name] = true
+			change := []func(*mcpserver.Config){}
+			if x.change != nil {
+				change = append(change, x.change)
+			}
+			w := newWorld(t, change...)
+			response := w.event(t.Context(), x.event())
+			got := x.write(response, w.called())
+			compare(t, filepath.Join("testdata", "exchanges", x.name+".txt"), got)
+			holdsRules(t, x, response)
+			noSecrets(t, w, response)
+		})
+	}
+	files, err := filepath.Glob("testdata/exchanges/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".txt"); !seen[name] {
+			t.Errorf("%s belongs to no exchange", f)
+		}
+	}
+}
+
+// holdsRules checks what no golden file may ever say.
+func holdsRules(t *testing.T, x exchange, r events.APIGatewayProxyResponse) {
+	t.Helper()
+	if r.StatusCode == 405 && r.Headers["Allow"] != "POST" {
+		t.Error("405 without Allow: POST")
+	}
+	if x.method == "HEAD" || r.StatusCode == 202 || r.StatusCode == 204 {
+		if r.Body != "" {
+			t.Errorf("a body with %d", r.StatusCode)
+		}
+		return
+	}
+	if strings.HasPrefix(r.Headers["Content-Type"], "text/event-stream") {
+		return
+	}
+	if r.Headers["Content-Type"] != "application/json" {
+		t.Errorf("content type %q", r.Headers["Content-Type"])
+	}
+	var body struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  json.RawMessage `json:"result"`
+		Error   *struct {
+			Code    int64           `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(r.Body), &body); err != nil || body.Version != "2.0" || body.ID == nil {
+		t.Fatalf("no JSON-RPC response: %v", err)
+	}
+	if (body.Result == nil) == (body.Error == nil) {
+		t.Error("neither a result nor an error, or both")
+	}
+	if body.Error != nil && (body.Error.Code == 0 || body.Error.Message == "") {
+		t.Errorf("error without code or message: %+v", body.Error)
+	}
+	if r.StatusCode >= 400 && body.Error == nil {
+		t.Errorf("status %d with a result", r.StatusCode)
+	}
+}
+
+// noSecrets: no key in any answer or log line.
+func noSecrets(t *testing.T, w *world, r events.APIGatewayProxyResponse) {
+	t.Helper()
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"the answer": string(encoded), "the log": w.log.String()} {
+		if strings.Contains(text, "SECRET") {
+			t.Errorf("a key is in %s: %s", what, text)
+		}
+	}
+	if n := strings.Count(w.log.String(), `"msg":"mcp"`); n != 1 {
+		t.Errorf("%d log lines for one request:\n%s", n, w.log.String())
+	}
+}
+
+func (x *exchange) event() events.APIGatewayProxyRequest {
+	if x.method == "" {
+		x.method = "POST"
+	}
+	e := events.APIGatewayProxyRequest{HTTPMethod: x.method, Path: x.path, Body: x.body, MultiValueHeaders: map[string][]string{}}
+	for pair := range slices.Chunk(x.headers, 2) {
+		e.MultiValueHeaders[pair[0]] = append(e.MultiValueHeaders[pair[0]], pair[1])
+	}
+	return e
+}
+
+// write puts request and answer into one readable text.
+func (x *exchange) write(r events.APIGatewayProxyResponse, calls []string) []byte {
+	var b bytes.Buffer
+	path := x.path
+	if path == "" {
+		path = "/mcp"
+	}
+	fmt.Fprintf(&b, "> %s %s\n", x.method, path)
+	for pair := range slices.Chunk(x.headers, 2) {
+		fmt.Fprintf(&b, "> %s: %s\n", pair[0], pair[1])
+	}
+	body := strings.ToValidUTF8(x.body, "�")
+	if len(body) > 2000 {
+		body = fmt.Sprintf("(%d bytes)", len(x.body))
+	}
+	fmt.Fprintf(&b, "> %s\n\n", body)
+	for _, call := range slices.Sorted(slices.Values(calls)) { // the diagnosis calls at once
+		fmt.Fprintf(&b, "REST %s\n", call)
+	}
+	fmt.Fprintf(&b, "< %d\n", r.StatusCode)
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		fmt.Fprintf(&b, "< %s: %s\n", name, r.Headers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.MultiValueHeaders)) {
+		fmt.Fprintf(&b, "< %s: %s\n", name, strings.Join(r.MultiValueHeaders[name], " | "))
+	}
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, []byte(r.Body), "", "  ") == nil {
+		fmt.Fprintf(&b, "\n%s\n", pretty.String())
+	} else {
+		fmt.Fprintf(&b, "\n%s\n", r.Body)
+	}
+	return b.Bytes()
+}
+
+func compare(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; write it with: go test ./functions/internal/mcpserver -update", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("differs from %s; got:\n%s", file, got)
+	}
+}

@@ -1,0 +1,71 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/lambdahttp"
+)
+
+// requestID is the one that API Gateway made; the plain requestId a client can choose.
+func requestID(ctx context.Context) string {
+	if event, ok := lambdahttp.Event(ctx); ok {
+		return event.RequestContext.ExtendedRequestID
+	}
+	return ""
+}
+
+// knownMethod keeps what a caller wrote out of the log.
+func knownMethod(method string) string {
+	switch method {
+	case "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", listen:
+		return method
+	case "":
+		return ""
+	}
+	if offered[method] {
+		return method
+	}
+	return "other"
+}
+
+// logExchange writes the one line of a request. Nothing in it is the caller's text.
+func (s *server) logExchange(x *exchange, status int, took time.Duration) {
+	tool := ""
+	if x.call != nil {
+		tool = x.call.toolName()
+	}
+	s.Log.Info("mcp",
+		zap.String("request_id", x.requestID),
+		zap.String("key_id", x.keyID),
+		zap.String("method", x.method),
+		zap.String("tool", tool),
+		zap.Int("status", status),
+		zap.String("outcome", x.outcome),
+		zap.Int64("ms", took.Milliseconds()),
+	)
+}
+
+// survive keeps a panic in a goroutine of ours from ending the process. Use it deferred.
+func (s *server) survive() {
+	if v := recover(); v != nil {
+		s.logPanic(v)
+	}
+}
+
+// logPanic writes what is needed to find a panic: what it said, unless it is a value that
+// may hold anything, and where it was.
+func (s *server) logPanic(v any) {
+	said := fmt.Sprintf("a %T", v)
+	switch v := v.(type) {
+	case error:
+		said = v.Error()
+	case string:
+		said = v
+	}
+	s.Log.Error("panic", zap.String("panic", said), zap.ByteString("stack", debug.Stack()))
+}

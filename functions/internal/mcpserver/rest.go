@@ -1,0 +1,174 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/problem"
+)
+
+// maxAnswer is the largest answer of the REST API that is passed on, in bytes. It goes out
+// twice, as text and as structured content, and Lambda takes 6 MB.
+const maxAnswer = 1 << 20
+
+// handler makes the SDK's handler of a tool.
+func (s *server) handler(t *tool) mcp.ToolHandler {
+	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		c := callOf(ctx)
+		args, err := decodeArguments(r.Params.Arguments)
+		if err == nil {
+			err = t.validate(args)
+		}
+		if err != nil {
+			return c.fail(invalidArgument(err)), nil
+		}
+		until, err := deadline(c.context())
+		if err != nil {
+			return c.fail(problem.New(problem.Timeout, "No time was left to begin; the call did not run.")), nil
+		}
+		p := newProgress(ctx, r, t)
+		limited, cancel := context.WithDeadline(c.context(), until)
+		defer cancel()
+		body, refused := s.run(limited, c, t, args, p)
+		p.done()
+		if refused != nil {
+			return c.fail(refused), nil
+		}
+		c.setOutcome("ok")
+		return &mcp.CallToolResult{
+			Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
+			StructuredContent: body,
+		}, nil
+	}
+}
+
+// validate checks the arguments before anything is called, so that a wrong call costs
+// nothing and is answered at once.
+func (t *tool) validate(args map[string]any) error {
+	if t.operation != nil {
+		return t.operation.Validate(args)
+	}
+	if len(args) > 0 {
+		return &contract.ArgumentError{Message: "this tool takes no arguments"}
+	}
+	return nil
+}
+
+// invalidArgument is Internal when the contract itself is broken.
+func invalidArgument(err error) *problem.Problem {
+	var wrong *contract.ArgumentError
+	if !errors.As(err, &wrong) {
+		return problem.From(err)
+	}
+	return problem.New(problem.InvalidArgument, wrong.Error())
+}
+
+func (s *server) run(ctx context.Context, c *call, t *tool, args map[string]any, p *progress) (json.RawMessage, *problem.Problem) {
+	p.started()
+	if t.composite != nil {
+		return s.diagnose(ctx, c, t, p), nil
+	}
+	answer := s.rest(ctx, c, t.operation, args)
+	c.keepHeaders(answer.header)
+	return answer.body, answer.problem
+}
+
+// restAnswer is what the REST API said: a JSON object, or a problem.
+type restAnswer struct {
+	// status is the HTTP status, 0 without an answer.
+	status  int
+	header  http.Header
+	body    json.RawMessage
+	problem *problem.Problem
+}
+
+// rest calls an operation with the caller's key. It calls once: what can be tried again is
+// for the caller to try, who knows what it costs. (net/http itself may send a GET again
+// when a kept connection turns out to be closed before a byte of the answer came.)
+func (s *server) rest(ctx context.Context, c *call, op *contract.Operation, args map[string]any) restAnswer {
+	response, err := s.send(ctx, c, op, args)
+	if err != nil {
+		return restAnswer{problem: s.unreached(ctx, op, err)}
+	}
+	defer func() { _ = response.Body.Close() }() // it was read as far as it is wanted
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	answer := restAnswer{status: response.StatusCode, header: response.Header}
+	switch {
+	case err != nil:
+		answer.problem = s.unreached(ctx, op, err)
+	case response.StatusCode != http.StatusOK:
+		answer.problem = problem.Parse(response.StatusCode, body)
+	case len(body) > maxAnswer:
+		answer.problem = problem.New(problem.TooLarge, "The answer is larger than 1 MiB. Ask for less, in smaller pages for example.")
+	default:
+		if body = bytes.TrimSpace(body); !isObject(body) {
+			s.Log.Error("the REST API's answer is no JSON object", zap.String("operation", op.ID))
+			answer.problem = problem.New(problem.Internal, "The API's answer could not be read.")
+			break
+		}
+		answer.body = body
+	}
+	return answer
+}
+
+func isObject(body []byte) bool {
+	return len(body) > 0 && body[0] == '{' && utf8.Valid(body) && json.Valid(body)
+}
+
+func (s *server) send(ctx context.Context, c *call, op *contract.Operation, args map[string]any) (*http.Response, error) {
+	base, err := s.BaseURL(c.request)
+	if err != nil {
+		return nil, err
+	}
+	request, err := op.Request(base, args)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "sekisho-mcp/"+s.Version)
+	if !op.Public {
+		request.Header.Set("X-Api-Key", c.secret)
+	}
+	return s.Client.Do(request.WithContext(ctx))
+}
+
+// unreached explains an answer that did not come. The error itself is for the log, without
+// the URL, which has the caller's arguments in it.
+func (s *server) unreached(ctx context.Context, op *contract.Operation, err error) *problem.Problem {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	s.Log.Warn("no answer from the REST API", zap.String("operation", op.ID), zap.Error(err))
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+		return problem.New(problem.Timeout, "")
+	}
+	return problem.New(problem.Unreachable, "")
+}
+
+// fail makes an error result of a problem and notes it for the log.
+func (c *call) fail(p *problem.Problem) *mcp.CallToolResult {
+	c.setOutcome(string(p.Code))
+	return failed(p)
+}
+
+// failed is an error result: one text with one JSON object. Structured content would have
+// to fit the tool's output schema, and clients check that it does
+// (modelcontextprotocol/typescript-sdk#1943).
+func failed(p *problem.Problem) *mcp.CallToolResult {
+	return &mcp.CallToolResult{
+		IsError: true,
+		Content: []mcp.Content{&mcp.TextContent{Text: string(p.AgentJSON())}},
+	}
+}

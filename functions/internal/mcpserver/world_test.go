@@ -1,0 +1,195 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/lambdahttp"
+	"sekisho/functions/internal/mcpserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The texts that stand for keys in the tests. They are of no valid form, so that nothing
+// takes them for leaked ones; the authenticator below is a fake.
+const (
+	goodKey     = "SECRET-good"
+	revokedKey  = "SECRET-revoked"
+	limitedKey  = "SECRET-calendar-off"
+	brokenStore = "SECRET-store-down"
+)
+
+// keys is an authenticator over the keys above.
+type keys struct{}
+
+func (keys) Authenticate(_ context.Context, text string) (account.Key, error) {
+	switch text {
+	case goodKey:
+		return account.Key{ID: "key_good", Plan: "free"}, nil
+	case limitedKey:
+		return account.Key{ID: "key_limited", Plan: "free", Settings: account.Settings{
+			DisabledCategories: []string{"calendar"}, DisabledTools: []string{"convert.era"},
+		}}, nil
+	case revokedKey:
+		return account.Key{ID: "key_revoked"}, account.ErrInactive
+	case brokenStore:
+		return account.Key{}, errors.New("dial tcp: connection refused")
+	}
+	return account.Key{}, errors.Join(account.ErrNotFound, apikey.ErrMalformed)
+}
+
+// world is a server with a REST API behind it, and what both said.
+type world struct {
+	t      testing.TB
+	config mcpserver.Config
+	// rest answers the REST API's calls; tests replace it.
+	rest    http.HandlerFunc
+	base    string
+	mu      sync.Mutex
+	calls   []string
+	secrets []string
+	log     *lockedBuffer
+	handler http.Handler
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newWorld(t testing.TB, change ...func(*mcpserver.Config)) *world {
+	t.Helper()
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, rest: answers, log: &lockedBuffer{}}
+	upstream := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.mu.Lock()
+		w.calls = append(w.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
+		w.secrets = append(w.secrets, r.Header.Get("x-api-key"))
+		w.mu.Unlock()
+		w.rest(rw, r)
+	}))
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		upstream.Close()
+	})
+	w.base = upstream.URL
+	w.config = mcpserver.Config{
+		API: api, Authenticator: keys{}, Client: client, Version: "test",
+		BaseURL:        func(*http.Request) (string, error) { return w.base, nil },
+		AllowedOrigins: []string{"https://console.example"},
+		Log: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{MessageKey: "msg", LevelKey: "level", EncodeLevel: zapcore.LowercaseLevelEncoder}),
+			zapcore.AddSync(w.log), zapcore.DebugLevel)),
+		Now: func() time.Time { return time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC) },
+	}
+	for _, c := range change {
+		c(&w.config)
+	}
+	if w.handler, err = mcpserver.New(w.config); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// called returns the REST calls so far and forgets them.
+func (w *world) called() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := w.calls
+	w.calls = nil
+	return calls
+}
+
+// event sends one request the way that API Gateway would.
+func (w *world) event(ctx context.Context, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+	w.t.Helper()
+	e.Resource = "/mcp"
+	if e.Path == "" {
+		e.Path = "/mcp"
+	}
+	e.RequestContext.ExtendedRequestID = "request-1"
+	response, err := lambdahttp.Handler(w.handler, nil)(ctx, e)
+	if err != nil {
+		w.t.Fatalf("an error instead of a response: %v", err)
+	}
+	return response
+}
+
+// post sends a message with a good key in the legacy era.
+func (w *world) post(body string) events.APIGatewayProxyResponse {
+	return w.event(context.Background(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: body, Headers: map[string]string{
+		"content-type": "application/json", "x-api-key": goodKey,
+	}})
+}
+
+// answers is a REST API where everything works.
+func answers(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("RateLimit", `"monthly";r=958;t=2592000`)
+	body := `{"status":"ok"}`
+	switch r.URL.Path {
+	case "/v1/health":
+	case "/v1/user/usage":
+		body = usage(958)
+	case "/v1/user/tool-settings":
+		body = `{"disabled_categories":[],"disabled_tools":["convert.era"],"tools":[{"name":"postal.lookup","category":"postal","enabled":true},{"name":"convert.era","category":"convert","enabled":false}]}`
+	case "/v1/postal/100-0001":
+		body = `{"postal_code":"1000001","formatted":"100-0001","addresses":[]}`
+	default:
+		body = `{"path":"` + r.URL.Path + `"}`
+	}
+	_, _ = io.WriteString(w, body)
+}
+
+func usage(left int) string {
+	used := 1000 - left
+	return `{"plan":"free","period":"monthly","monthly_limit":1000,"monthly_used":` + itoa(used) + `,"remaining":` + itoa(left) + `,"reset_at":"2026-12-01T00:00:00.000Z"}`
+}
+
+// refuses is a REST API that answers everything but the health check with a problem.
+func refuses(status int, header http.Header, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/health" {
+			answers(w, r)
+			return
+		}
+		for name := range header {
+			w.Header().Set(name, header.Get(name))
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
