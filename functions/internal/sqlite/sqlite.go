@@ -1,0 +1,153 @@
+// Package sqlite keeps accounts and usage in one SQLite file: the embedded store of a
+// laptop. Any number of goroutines and processes of one machine may use a file together.
+//
+// The file is in WAL mode with synchronous=NORMAL: what was committed survives a crash of
+// the process; a power cut may take the last moments back.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/usage"
+)
+
+// DB is an open file.
+type DB struct {
+	// SQLite has one writer at a time, so the writes of a process queue for one
+	// connection, where waiting ends with the caller's context. Readers don't wait.
+	write, read *sql.DB
+}
+
+// Accounts is the file as a store of users and keys.
+func (db *DB) Accounts() account.Store { return accounts{db} }
+
+// Usage is the file as a store of counters.
+func (db *DB) Usage() usage.Store { return meters{db} }
+
+// Buckets is the file as a store of token buckets.
+func (db *DB) Buckets() ratelimit.BucketStore { return buckets{db} }
+
+// Dailies is the file as a store of daily quotas.
+func (db *DB) Dailies() ratelimit.DailyStore { return dailies{db} }
+
+// Open opens the file of a path, and makes it and its directory where they are missing.
+// It fails on a file that is no database, belongs to another program, or was written by a
+// newer version of this one.
+func Open(ctx context.Context, path string) (*DB, error) {
+	if err := makeFile(path); err != nil {
+		return nil, fmt.Errorf("database %s: %w; choose a directory that you can write to", path, err)
+	}
+	db := &DB{}
+	var err error
+	if db.write, err = connect(path, 1, "_txlock=immediate"); err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	if db.read, err = connect(path, 4, "_pragma=query_only(1)"); err != nil {
+		_ = db.write.Close()
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	if err := db.migrate(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// makeFile creates the file for its owner alone, and tells in the system's words why it
+// can't: SQLite's are "unable to open database file".
+func makeFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func connect(path string, conns int, option string) (*sql.DB, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	dsn := url.URL{
+		Scheme: "file", Opaque: (&url.URL{Path: absolute}).EscapedPath(),
+		// The driver's own wait is short, as it doesn't end with the context; retry does.
+		RawQuery: "_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&" + option,
+	}
+	pool, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	return pool, nil
+}
+
+// Close ends the connections.
+func (db *DB) Close() error { return errors.Join(db.write.Close(), db.read.Close()) }
+
+// busyTimeout is the longest wait for another process's write where the context sets no
+// nearer deadline. A write takes well under a millisecond.
+const busyTimeout = 10 * time.Second
+
+// retry repeats do while another process holds the file.
+func retry(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process held the database for %s", busyTimeout))
+	defer cancel()
+	for {
+		err := do(ctx)
+		if !busy(err) {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond + rand.N(4*time.Millisecond)):
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		}
+	}
+}
+
+func busy(err error) bool {
+	e := (*sqlite.Error)(nil)
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+// update runs do in a transaction that holds the file's write lock from its beginning, so
+// that what it reads stays true until it is committed. do may be called repeatedly.
+func (db *DB) update(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	return retry(ctx, func(ctx context.Context) error { return transact(ctx, db.write, nil, do) })
+}
+
+// view runs do on one state of the file.
+func (db *DB) view(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	return retry(ctx, func(ctx context.Context) error {
+		return transact(ctx, db.read, &sql.TxOptions{ReadOnly: true}, do)
+	})
+}
+
+func transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions, do func(context.Context, *sql.Tx) error) error {
+	tx, err := pool.BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing once committed
+	if err := do(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

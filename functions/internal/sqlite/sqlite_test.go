@@ -1,0 +1,263 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/ratelimit/ratelimittest"
+	"sekisho/functions/internal/storetest"
+	"sekisho/functions/internal/usage"
+)
+
+func openAt(t testing.TB, path string) *DB {
+	t.Helper()
+	db, err := Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func fresh(t testing.TB) *DB { return openAt(t, filepath.Join(t.TempDir(), "sekisho.db")) }
+
+func TestAccounts(t *testing.T) {
+	storetest.Accounts(t, func(t *testing.T) account.Store { return fresh(t).Accounts() })
+}
+
+func TestUsage(t *testing.T) {
+	storetest.Usage(t, func(t *testing.T) usage.Store { return fresh(t).Usage() })
+}
+
+func TestUsageShared(t *testing.T) {
+	storetest.UsageShared(t, func(t *testing.T) (a, b usage.Store) {
+		path := filepath.Join(t.TempDir(), "sekisho.db")
+		return openAt(t, path).Usage(), openAt(t, path).Usage()
+	})
+}
+
+func TestBuckets(t *testing.T) {
+	ratelimittest.TestBucketStore(t, func(t *testing.T) ratelimit.BucketStore { return fresh(t).Buckets() })
+}
+
+func TestDailies(t *testing.T) {
+	ratelimittest.TestDailyStore(t, func(t *testing.T) ratelimit.DailyStore { return fresh(t).Dailies() })
+}
+
+func TestOpenMakesTheDirectoryAndKeepsData(t *testing.T) {
+	// Characters that mean something in a URI are none of SQLite's business.
+	path := filepath.Join(t.TempDir(), "a dir", "50%?#x", "data.db")
+	u := account.User{ID: "ada", Plan: "free", CreatedAt: time.UnixMilli(1).UTC()}
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Accounts().CreateUser(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := openAt(t, path).Accounts().User(t.Context(), "ada"); err != nil || got != u {
+		t.Errorf("after reopening: %+v, %v", got, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want the owner only", info.Mode())
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		prepare    func(t *testing.T, path string)
+		below      string
+	}{
+		{"a directory that can't be made", "choose a directory that you can write to", writeText("x"), "data.db"},
+		{"a directory as file", "choose a directory that you can write to", makeDir, ""},
+		{"what is no database", "not a database", writeText(strings.Repeat("no database ", 100)), ""},
+		{"another program's database", "belongs to another program", execute("CREATE TABLE song (title TEXT)"), ""},
+		{"a newer schema", "written by a newer sekisho", execute(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations)+1)), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "file")
+			c.prepare(t, path)
+			db, err := Open(t.Context(), filepath.Join(path, c.below))
+			if err == nil {
+				_ = db.Close()
+				t.Fatal("opened")
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("error %q, want the path and %q", err, c.want)
+			}
+		})
+	}
+}
+
+func writeText(text string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func makeDir(t *testing.T, path string) {
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func execute(statement string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOpenAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sekisho.db")
+	var done sync.WaitGroup
+	for range 8 {
+		done.Go(func() {
+			db, err := Open(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+}
+
+// A writer that waits for another process gives up when its caller does.
+func TestWaitEndsWithTheContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sekisho.db")
+	holder, waiter := openAt(t, path), openAt(t, path)
+	tx, err := holder.write.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	a := usage.Admission{ID: "adm_1", Meter: "m", Period: usage.PeriodOf(time.UnixMilli(0)), Operation: "o", Units: 1, Limit: 10}
+	if d, err := waiter.Usage().Admit(ctx, a); err == nil {
+		t.Errorf("admitted %+v while another held the lock", d)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := waiter.Usage().Admit(t.Context(), a); err != nil || !d.Admitted || d.Used != 1 {
+		t.Errorf("after the lock was released: %+v, %v", d, err)
+	}
+}
+
+const childEnv = "SEKISHO_TEST_ADMIT_IN"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childEnv); path != "" {
+		os.Exit(admitAsProcess(path))
+	}
+	os.Exit(m.Run())
+}
+
+// admitAsProcess is what a child of TestProcesses does: ask for 100 units, print a dot for
+// each that was granted.
+func admitAsProcess(path string) int {
+	db, err := Open(context.Background(), path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = db.Close() }()
+	for range 100 {
+		now := time.Now()
+		d, err := db.Usage().Admit(context.Background(), usage.Admission{
+			ID: usage.NewAdmissionID(now), Meter: "m", Period: usage.PeriodOf(time.UnixMilli(0)), Operation: "o", Units: 1, Limit: 150,
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		if d.Admitted {
+			_, _ = io.WriteString(os.Stdout, ".")
+		}
+	}
+	return 0
+}
+
+func TestProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sekisho.db")
+	granted := make([]int, 3)
+	var done sync.WaitGroup
+	for i := range granted {
+		done.Go(func() {
+			child := exec.CommandContext(t.Context(), os.Args[0])
+			child.Env = append(os.Environ(), childEnv+"="+path)
+			child.Stderr = os.Stderr
+			out, err := child.Output()
+			if err != nil {
+				t.Errorf("child %d: %v", i, err)
+			}
+			granted[i] = strings.Count(string(out), ".")
+		})
+	}
+	done.Wait()
+	if sum := granted[0] + granted[1] + granted[2]; sum != 150 {
+		t.Errorf("three processes were granted %v = %d, want 150", granted, sum)
+	}
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	s := fresh(b).Usage()
+	p := usage.PeriodOf(time.Now())
+	for b.Loop() {
+		d, err := s.Admit(b.Context(), usage.Admission{ID: "adm_x", Meter: "m", Period: p, Operation: "postal.lookup", Units: 1, Limit: 1 << 40})
+		if err != nil || !d.Admitted {
+			b.Fatal(d, err)
+		}
+	}
+}
+
+func BenchmarkKey(b *testing.B) {
+	s := fresh(b).Accounts()
+	now := time.UnixMilli(time.Now().UnixMilli()).UTC()
+	if err := s.CreateUser(b.Context(), account.User{ID: "ada", Plan: "free", CreatedAt: now}); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.CreateKey(b.Context(), account.Key{ID: "key_a", Meter: "key_a", UserID: "ada", CreatedAt: now}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Key(b.Context(), "key_a"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+// Package storetest holds the contract of the stores: what account.Store and usage.Store
+// promise, as tests that every implementation runs.
+//
+// The functions that open a store get a fresh, empty database each time they are called.
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sekisho/functions/internal/usage"
+)
+
+// at is the instant that the suites take for the present.
+var at = time.Date(2026, time.November, 30, 23, 59, 59, 999_000_000, time.UTC)
+
+// november and its neighbours are the months that the suites charge.
+var november = usage.PeriodOf(at)
+
+// together runs n functions at the same time and waits for all of them.
+func together(n int, do func(i int)) {
+	var done sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		done.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	done.Wait()
+}
+
+var serial atomic.Int64
+
+// name makes a name that no other test uses.
+func name(prefix string) string { return fmt.Sprintf("%s%d", prefix, serial.Add(1)) }
+
+// meter makes a counter ID of the form that account uses.
+func meter() string {
+	sum := sha256.Sum256([]byte(name("meter")))
+	return fmt.Sprintf("key_%x", sum[:8])
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
