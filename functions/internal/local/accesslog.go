@@ -40,44 +40,59 @@ func newAccessLog(configured, described map[string]string) accessLog {
 	return l
 }
 
-// render makes the record of a call, and its values by field.
-func (l accessLog) render(v *variables) (record string, values map[string]string) {
+// render makes the record of a call.
+func (l accessLog) render(v *variables) string {
 	if len(l.fields) == 0 {
-		return "{}", nil
+		return "{}"
 	}
-	values = make(map[string]string, len(l.fields))
-	lookUp := func(variable string) string {
+	var out strings.Builder
+	for _, field := range l.fields {
+		quoted, _ := json.Marshal(field.value(v)) // a string always encodes
+		out.WriteString(field.prefix)
+		out.Write(quoted)
+	}
+	out.WriteByte('}')
+	return out.String()
+}
+
+// value of one field, empty for a field that the format does not have.
+func (l accessLog) value(name string, v *variables) string {
+	for _, field := range l.fields {
+		if field.name == name {
+			return field.value(v)
+		}
+	}
+	return ""
+}
+
+func (f accessLogField) value(v *variables) string {
+	return substitute(f.format, func(variable string) string {
 		if value := v.lookUp(variable); value != "" {
 			return value
 		}
 		return "-"
-	}
-	var out strings.Builder
-	for _, field := range l.fields {
-		value := substitute(field.format, lookUp)
-		quoted, _ := json.Marshal(value)
-		out.WriteString(field.prefix)
-		out.Write(quoted)
-		values[field.name] = value
-	}
-	out.WriteByte('}')
-	return out.String(), values
+	})
 }
 
 // isForSettle is the filter of the subscription: admitted calls that failed, whose units are
 // given back, and calls over the limit, which are counted. It is the filter that CloudWatch
-// Logs gets, in Go.
-func isForSettle(values map[string]string) bool {
-	status := values["status"]
+// Logs gets, in Go:
+//
+//	{ ($.admission_id = "adm_*" && ($.status = "4*" || $.status = "5*")) || $.denial = "limit_exceeded" }
+func (l accessLog) isForSettle(v *variables) bool {
+	status := l.value("status", v)
+	if strings.HasPrefix(status, "2") || strings.HasPrefix(status, "3") {
+		return false // most calls end here; no denial has such a status
+	}
 	failed := strings.HasPrefix(status, "4") || strings.HasPrefix(status, "5")
-	return failed && strings.HasPrefix(values["admission_id"], "adm_") || values["denial"] == "limit_exceeded"
+	return failed && strings.HasPrefix(l.value("admission_id", v), "adm_") ||
+		l.value("denial", v) == "limit_exceeded"
 }
 
-// record writes the access log of a call.
+// record writes the access log of a call, as far as somebody reads it.
 func (g *Gateway) record(c *call, a *answer) {
 	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: len(a.body)}
-	text, values := g.accessLog.render(v)
-	if isForSettle(values) {
-		g.subscription.add(logRecord{at: c.started, text: text})
+	if g.accessLog.isForSettle(v) {
+		g.subscription.add(logRecord{at: c.started, text: g.accessLog.render(v)})
 	}
 }

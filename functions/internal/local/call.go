@@ -29,13 +29,13 @@ type call struct {
 	rawPath, path string
 	// stagePath is the part of the path that names the stage, such as /prod, mostly empty.
 	stagePath string
-	rawQuery      string
-	protocol      string
-	sourceIP      string
-	userAgent     string
-	headers       http.Header
-	query         map[string][]string
-	body          string
+	rawQuery  string
+	protocol  string
+	sourceIP  string
+	userAgent string
+	headers   http.Header
+	query     map[string][]string
+	body      string
 
 	requestID, extendedID string
 	stageVariables        map[string]string

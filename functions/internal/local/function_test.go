@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,14 +17,12 @@ import (
 func TestFunctionTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		var late sync.WaitGroup
-		stuck := true
+		var stuck atomic.Bool
+		stuck.Store(true)
 		f := newFixture(t, script{
 			refusals: allTypes,
 			things: func(ctx context.Context, _ events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-				if stuck {
-					late.Add(1)
-					defer late.Done()
+				if stuck.Load() {
 					<-release // deaf to its context
 				}
 				return events.APIGatewayProxyResponse{StatusCode: 200, Body: "answer"}, nil
@@ -41,12 +39,11 @@ func TestFunctionTimeout(t *testing.T) {
 		if w.Body.String() != "DEFAULT_5XX " || time.Since(began) != 5*time.Second {
 			t.Errorf("body %s after %s", w.Body, time.Since(began))
 		}
-		stuck = false
+		stuck.Store(false)
 		if got := f.call("GET", "/open", "").Body.String(); got != "answer" {
 			t.Errorf("the slot is not free: %s", got)
 		}
 		close(release)
-		late.Wait()
 		synctest.Wait()
 		if got := f.functions["things"].snapshot(); got.Invocations != 2 || got.Errors != 1 || got.Concurrent != 0 {
 			t.Errorf("counts %+v", got)

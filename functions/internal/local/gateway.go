@@ -151,6 +151,17 @@ func (g *Gateway) functionNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(g.functions)), ", ")
 }
 
+// Server is an HTTP server that leaves as much as it can to the gateway. What is no HTTP at
+// all, such as a path with a broken percent-encoding, net/http still answers with a plain 400.
+func (g *Gateway) Server() *http.Server {
+	return &http.Server{
+		Handler:                      g,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is an unknown route
+		ReadHeaderTimeout:            10 * time.Second,
+		ErrorLog:                     zap.NewStdLog(g.log),
+	}
+}
+
 // ServeHTTP serves one request: first what is only for the laptop, then the API.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, localPrefix) {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -73,7 +74,9 @@ func TestRoutes(t *testing.T) {
 // TestNoRedirects goes through a real server and client.
 func TestNoRedirects(t *testing.T) {
 	f := newFixture(t, script{})
-	server := httptest.NewServer(f)
+	server := httptest.NewUnstartedServer(f)
+	server.Config = f.Server()
+	server.Start()
 	defer server.Close()
 	client := server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -89,7 +92,48 @@ func TestNoRedirects(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", path, response.StatusCode, status)
 		}
 	}
+	r, err := http.NewRequest("OPTIONS", server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.URL.Opaque = "*"
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != 403 {
+		t.Errorf("OPTIONS *: status %d", response.StatusCode)
+	}
 	client.CloseIdleConnections()
+}
+
+// TestLargeBodies goes through a real server and client.
+func TestLargeBodies(t *testing.T) {
+	f := newFixture(t, script{})
+	server := httptest.NewUnstartedServer(f)
+	server.Config = f.Server()
+	server.Start()
+	defer server.Close()
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	for _, tc := range []struct {
+		body   io.Reader
+		status int
+	}{
+		{strings.NewReader(strings.Repeat("x", 5<<20)), 200},
+		{io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20))), 200}, // chunked
+		{io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody+1))), 413},
+	} {
+		response, err := client.Post(server.URL+"/open", "text/plain", tc.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != tc.status {
+			t.Errorf("status %d, want %d", response.StatusCode, tc.status)
+		}
+	}
 }
 
 func TestStageInPath(t *testing.T) {
