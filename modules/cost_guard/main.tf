@@ -86,7 +86,7 @@ resource "aws_budgets_budget" "this" {
 
   cost_filter {
     name   = "TagKeyValue"
-    values = ["user:${var.tag.key}$${var.tag.value}"]
+    values = [format("user:%s$%s", var.tag.key, var.tag.value)]
   }
 
   dynamic "notification" {

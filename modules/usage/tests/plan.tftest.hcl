@@ -1,0 +1,47 @@
+mock_provider "aws" {}
+
+run "tables" {
+  command = plan
+
+  variables {
+    name                 = "demo"
+    protection           = { point_in_time_recovery = false }
+    max_units_per_second = { write = 200 }
+  }
+
+  assert {
+    condition     = output.names == { accounts = "demo-accounts", usage = "demo-usage" }
+    error_message = "The tables must be called after the stack."
+  }
+
+  assert {
+    condition     = alltrue([for table in aws_dynamodb_table.this : table.hash_key == "pk" && table.range_key == null && table.billing_mode == "PAY_PER_REQUEST"])
+    error_message = "The tables have a partition key pk only, and are billed on demand."
+  }
+
+  assert {
+    condition     = one(aws_dynamodb_table.this["usage"].ttl).attribute_name == "expires_at" && length(aws_dynamodb_table.this["accounts"].ttl) == 0
+    error_message = "Counts expire by expires_at; accounts never do."
+  }
+
+  assert {
+    condition     = alltrue([for table in aws_dynamodb_table.this : table.deletion_protection_enabled && one(table.server_side_encryption).enabled && !one(table.point_in_time_recovery).enabled])
+    error_message = "Deletion protection and encryption are on by default, and point-in-time recovery follows its variable."
+  }
+
+  assert {
+    condition     = alltrue([for table in aws_dynamodb_table.this : one(table.on_demand_throughput).max_write_request_units == 200 && one(table.on_demand_throughput).max_read_request_units == -1])
+    error_message = "A ceiling that was not given must be -1, none."
+  }
+}
+
+run "refuses_wrong_values" {
+  command = plan
+
+  variables {
+    name                 = "Demo_1"
+    max_units_per_second = { read = 0.5 }
+  }
+
+  expect_failures = [var.name, var.max_units_per_second]
+}

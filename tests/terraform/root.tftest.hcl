@@ -1,0 +1,102 @@
+# The composition, planned with a mock of AWS. scripts/terraform-test gives dist.
+
+mock_provider "aws" {
+  mock_data "aws_caller_identity" {
+    defaults = { account_id = "123456789012" }
+  }
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+  mock_data "aws_region" {
+    defaults = { id = "us-east-1" }
+  }
+  mock_data "aws_default_tags" {
+    defaults = { tags = { sekisho-stack = "demo" } }
+  }
+  mock_data "aws_servicequotas_service_quota" {
+    defaults = { value = 1000 }
+  }
+}
+
+variables {
+  name = "demo"
+}
+
+run "wiring" {
+  command = plan
+
+  variables {
+    plans     = { free = 1000, internal = null }
+    functions = { mcp = { memory_mb = 1024, reserved_concurrency = 900, environment = { EXTRA = "1" }, traffic = { requests_per_second = 5, seconds = 0.4 } } }
+  }
+
+  assert {
+    condition     = toset(keys(output.applied.functions)) == local.names && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "canonical" })
+    error_message = "What is given for a function comes on top of what it needs."
+  }
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == "{\"free\":1000,\"internal\":null}"
+    error_message = "A plan without a limit must stay null."
+  }
+
+  assert {
+    condition     = output.concurrency == { quota = 1000, reserved = 900, unreserved = 100 }
+    error_message = "Exactly 100 may be left unreserved."
+  }
+
+  # 5 × 0.4 = 2 at a time; 2 + 2√2 = 4.83.
+  assert {
+    condition     = output.sizing == { mcp = { mean_concurrency = 2, suggested_concurrency = 5 } }
+    error_message = "Sizing follows the declared traffic."
+  }
+}
+
+run "refuses_reservations_above_the_quota" {
+  command = plan
+
+  variables {
+    concurrency_quota = 10
+    functions         = { calendar = { reserved_concurrency = 1 } }
+  }
+
+  expect_failures = [output.concurrency]
+}
+
+run "takes_a_quota_of_10_without_reservations" {
+  command = plan
+
+  variables {
+    concurrency_quota = 10
+    functions         = { calendar = { reserved_concurrency = 0 } }
+  }
+
+  assert {
+    condition     = output.concurrency.unreserved == 10
+    error_message = "Switching a function off reserves nothing."
+  }
+}
+
+run "refuses_a_provider_without_the_tag" {
+  command = plan
+
+  variables {
+    name = "other"
+  }
+
+  expect_failures = [output.concurrency]
+}
+
+run "refuses_wrong_values" {
+  command = plan
+
+  variables {
+    name              = ""
+    plans             = { free = -1 }
+    settings          = { tool_names = "dotted", log_level = "trace", upgrade_url = "http://example.com/\"" }
+    functions         = { calender = {}, mcp = { architecture = "arm" } }
+    concurrency_quota = 0.5
+  }
+
+  expect_failures = [var.name, var.plans, var.settings, var.functions, var.concurrency_quota]
+}
