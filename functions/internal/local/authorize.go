@@ -26,7 +26,7 @@ func (g *Gateway) authorize(c *call) error {
 		return refuseAuthorizerFailure()
 	}
 	began := g.now()
-	raw, err := g.authorizer.invoke(payload, g.config.IntegrationTimeout)
+	raw, err := g.authorizer.invoke(payload, c.route.limit)
 	c.authorizerLatency = g.now().Sub(began)
 	if err != nil {
 		return g.authorizerError(c, err)

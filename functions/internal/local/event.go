@@ -37,7 +37,7 @@ func (g *Gateway) requestContext(c *call) events.APIGatewayProxyRequestContext {
 		APIID:             apiID,
 		ResourceID:        c.route.resourceID,
 		ResourcePath:      c.route.resource,
-		OperationName:     c.route.operation.ID,
+		OperationName:     c.route.name,
 		Stage:             g.config.Stage,
 		DomainName:        g.config.Domain,
 		DomainPrefix:      prefix,

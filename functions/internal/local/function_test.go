@@ -199,3 +199,16 @@ func TestBadConfigurations(t *testing.T) {
 		}
 	}
 }
+
+func TestIntegrationLimit(t *testing.T) {
+	for _, tc := range []struct {
+		configured  time.Duration
+		describedMS int64
+		want        time.Duration
+	}{{0, 0, 29 * time.Second}, {0, 5000, 5 * time.Second}, {time.Second, 5000, time.Second}} {
+		g := &Gateway{config: Config{IntegrationTimeout: tc.configured}}
+		if got := g.integrationLimit(tc.describedMS); got != tc.want {
+			t.Errorf("%+v: %s", tc, got)
+		}
+	}
+}

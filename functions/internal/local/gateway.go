@@ -49,7 +49,7 @@ type Config struct {
 	Throttle *Throttle
 	// LowerCaseHeaders delivers header names in lower case (aws/aws-sdk-js#2719).
 	LowerCaseHeaders bool
-	// IntegrationTimeout replaces the 29 s; 0 keeps them.
+	// IntegrationTimeout replaces that of the description; 0 keeps it, or 29 s.
 	IntegrationTimeout time.Duration
 	// FlushDelay is how long records wait for others before they go to Settle; 0 means 20 ms.
 	FlushDelay time.Duration
@@ -83,7 +83,7 @@ type Gateway struct {
 // New builds a Gateway. The error says what in the configuration does not fit together.
 func New(c Config) (*Gateway, error) {
 	setDefaults(&c)
-	api, err := contract.Parse(c.Description)
+	api, err := parse(c.Description)
 	if err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
@@ -119,9 +119,6 @@ func setDefaults(c *Config) {
 	}
 	if c.Domain == "" {
 		c.Domain = "localhost"
-	}
-	if c.IntegrationTimeout == 0 {
-		c.IntegrationTimeout = IntegrationTimeout
 	}
 	if c.FlushDelay == 0 {
 		c.FlushDelay = 20 * time.Millisecond
@@ -208,7 +205,7 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err := c.readBody(w, r); err != nil {
 		return err
 	}
-	if c.route.operation.Public {
+	if c.route.public {
 		return nil
 	}
 	return g.authorize(c)

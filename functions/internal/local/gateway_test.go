@@ -240,6 +240,69 @@ func TestEmbeddedDescription(t *testing.T) {
 	}
 }
 
+// projection makes of the contract what Terraform sends to AWS: paths, security, path
+// parameters, integrations with deployed names, gateway responses; nothing of ours.
+func projection(t *testing.T) []byte {
+	t.Helper()
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(contract.Document(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	paths := doc["paths"].(map[string]any)
+	for _, op := range api.Operations {
+		item := paths[op.Path].(map[string]any)
+		operation := map[string]any{"security": []any{}}
+		if !op.Public {
+			operation["security"] = []any{map[string]any{"key": []any{}}}
+		}
+		if op.Function == "" {
+			operation["x-amazon-apigateway-integration"] = item[member(op.Method)].(map[string]any)["x-amazon-apigateway-integration"]
+		} else {
+			operation["x-amazon-apigateway-integration"] = map[string]any{
+				"type": "aws_proxy", "httpMethod": "POST", "uri": uri("sekisho-prod-" + op.Function), "timeoutInMillis": 29000,
+			}
+		}
+		item[member(op.Method)] = operation
+	}
+	for name := range doc {
+		if strings.HasPrefix(name, "x-sekisho") || name == "security" || name == "tags" {
+			delete(doc, name)
+		}
+	}
+	encoded, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+// TestProjectionServesTheSame: what Terraform applied of the contract has the same routes,
+// functions and refusals as the contract.
+func TestProjectionServesTheSame(t *testing.T) {
+	allowed, echo := answers(policy("Allow", "*", `{}`)), answers(`{"statusCode":200,"body":"{}"}`)
+	whole := newContractGateway(t, allowed, echo, nil)
+	part := newContractGateway(t, allowed, echo, func(c *Config) { c.Description = projection(t) })
+	api, _ := contract.Load()
+	for _, op := range api.Operations {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
+			path := strings.ReplaceAll(strings.ReplaceAll(op.Path, "{", ""), "}", "")
+			a, b := whole.call(method, path, ""), part.call(method, path, "")
+			if a.Code != b.Code || a.Body.String() != b.Body.String() {
+				t.Errorf("%s %s: %d %s and %d %s", method, path, a.Code, a.Body, b.Code, b.Body)
+			}
+		}
+	}
+	for name, f := range whole.functions {
+		if got, want := part.functions[name].snapshot(), f.snapshot(); got != want || want.Invocations == 0 {
+			t.Errorf("%s: %+v and %+v", name, want, got)
+		}
+	}
+}
+
 // BenchmarkProxiedCall is one call of a counted operation: authorizer, function, no network.
 func BenchmarkProxiedCall(b *testing.B) {
 	f := newContractGateway(b, answers(policy("Allow", "*", `{"admission_id":"adm_1","units":"1"}`)),

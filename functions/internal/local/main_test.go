@@ -28,7 +28,7 @@ func applied(refusals string) []byte {
 	proxy := `"x-amazon-apigateway-integration":{"type":"aws_proxy","httpMethod":"POST","uri":"` + uri("stack-dev-things") + `"}`
 	return []byte(`{"openapi":"3.0.3","info":{"title":"t","version":"1"},"security":[{"key":[]}],
 "paths":{
- "/things":{"get":{"operationId":"things.list",` + proxy + `}},
+ "/things":{"get":{` + proxy + `}},
  "/things/{id}":{"get":{"operationId":"things.get",` + proxy + `},"put":{"operationId":"things.put",` + proxy + `}},
  "/things/special":{"get":{"operationId":"things.special",` + proxy + `}},
  "/files/{proxy+}":{"x-amazon-apigateway-any-method":{"operationId":"files.any",` + proxy + `}},

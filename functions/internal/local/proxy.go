@@ -24,7 +24,7 @@ func (g *Gateway) answerProxy(c *call) (*answer, error) {
 		return nil, refuseTooLarge()
 	}
 	began := g.now()
-	raw, err := f.invoke(payload, g.config.IntegrationTimeout)
+	raw, err := f.invoke(payload, c.route.limit)
 	c.integrationLatency = g.now().Sub(began)
 	if err != nil {
 		g.log.Error("function gave no answer", zap.String("function", f.name),

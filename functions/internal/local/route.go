@@ -4,16 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"sekisho/functions/internal/contract"
 )
 
 // route is one method on one resource, with what answers it.
 type route struct {
-	operation *contract.Operation
+	// name is the operationId, empty where the description has none.
+	name string
+	// public routes skip the authorizer.
+	public bool
 	// resource is the path as the description writes it.
 	resource   string
 	resourceID string
+	// limit is how long the gateway waits for the function.
+	limit time.Duration
 	// function serves the route, unless mock does.
 	function *function
 	mock     *mock
@@ -145,35 +151,61 @@ func segments(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// integration is what the typed view of the description leaves out.
-type integration struct {
-	Type                string `json:"type"`
-	URI                 string `json:"uri"`
-	PassthroughBehavior string `json:"passthroughBehavior"`
+// described is what the typed view of the description leaves out of an operation.
+type described struct {
+	OperationID string `json:"operationId"`
+	Integration struct {
+		Type                string `json:"type"`
+		URI                 string `json:"uri"`
+		PassthroughBehavior string `json:"passthroughBehavior"`
+		TimeoutInMillis     int64  `json:"timeoutInMillis"`
+	} `json:"x-amazon-apigateway-integration"`
 }
 
-// integrations reads them by path and member, such as "get".
-func integrations(description []byte) (map[string]map[string]integration, error) {
+// describedOperations reads them by path and member, such as "get".
+func describedOperations(description []byte) (map[string]map[string]described, error) {
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
 	if err := json.Unmarshal(description, &doc); err != nil {
 		return nil, fmt.Errorf("description: %w", err)
 	}
-	found := map[string]map[string]integration{}
+	found := map[string]map[string]described{}
 	for path, members := range doc.Paths {
-		found[path] = map[string]integration{}
-		for member, value := range members {
-			var operation struct {
-				Integration integration `json:"x-amazon-apigateway-integration"`
-			}
+		found[path] = map[string]described{}
+		for name, value := range members {
+			var operation described
 			// Other members of a path item, such as parameters, are no objects.
 			if json.Unmarshal(value, &operation) == nil {
-				found[path][member] = operation.Integration
+				found[path][name] = operation
 			}
 		}
 	}
 	return found, nil
+}
+
+// parse reads a description. Terraform's projection has no operationId, which the typed view
+// wants: there method and path stand in.
+func parse(description []byte) (*contract.API, error) {
+	var doc map[string]any
+	if err := json.Unmarshal(description, &doc); err != nil {
+		return nil, fmt.Errorf("the description is not a JSON object: %w", err)
+	}
+	paths, _ := doc["paths"].(map[string]any)
+	for path, item := range paths {
+		members, _ := item.(map[string]any)
+		for name, value := range members {
+			operation, ok := value.(map[string]any)
+			if id, _ := operation["operationId"].(string); ok && id == "" {
+				operation["operationId"] = name + " " + path
+			}
+		}
+	}
+	named, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	return contract.Parse(named)
 }
 
 // member is the name of a method in a path item.
@@ -185,17 +217,20 @@ func member(method string) string {
 }
 
 func (g *Gateway) buildRoutes(api *contract.API) (*routes, error) {
-	found, err := integrations(g.description)
+	found, err := describedOperations(g.description)
 	if err != nil {
 		return nil, err
 	}
 	r := &routes{root: &node{}}
 	for _, op := range api.Operations {
-		i := found[op.Path][member(op.Method)]
-		rt := &route{operation: op, resource: op.Path, resourceID: resourceID(op.Path)}
-		if strings.EqualFold(i.Type, "mock") {
-			rt.mock = newMock(op.Integration, i.PassthroughBehavior)
-		} else if rt.function, err = g.functionOf(op, i.URI); err != nil {
+		d := found[op.Path][member(op.Method)]
+		rt := &route{
+			public: op.Public, name: d.OperationID, resource: op.Path, resourceID: resourceID(op.Path),
+			limit: g.integrationLimit(d.Integration.TimeoutInMillis),
+		}
+		if strings.EqualFold(d.Integration.Type, "mock") {
+			rt.mock = newMock(op.Integration, d.Integration.PassthroughBehavior)
+		} else if rt.function, err = g.functionOf(op, d.Integration.URI); err != nil {
 			return nil, err
 		}
 		r.secured = r.secured || !op.Public
@@ -204,6 +239,18 @@ func (g *Gateway) buildRoutes(api *contract.API) (*routes, error) {
 		}
 	}
 	return r, nil
+}
+
+// integrationLimit is how long the gateway waits: what is configured, else what the
+// description says, else 29 s.
+func (g *Gateway) integrationLimit(describedMS int64) time.Duration {
+	if g.config.IntegrationTimeout > 0 {
+		return g.config.IntegrationTimeout
+	}
+	if describedMS > 0 {
+		return time.Duration(describedMS) * time.Millisecond
+	}
+	return IntegrationTimeout
 }
 
 // functionOf finds the function that serves an operation.

@@ -137,7 +137,7 @@ func (v *variables) ofRoute(name string) (string, bool) {
 		}
 		return map[string]string{
 			"resourceId": c.route.resourceID, "resourcePath": c.route.resource,
-			"operationName": c.route.operation.ID,
+			"operationName": c.route.name,
 		}[name], true
 	case "status":
 		return number(v.status), true
