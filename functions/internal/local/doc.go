@@ -31,6 +31,11 @@
 //     INTEGRATION_FAILURE; 29 s without an answer are an INTEGRATION_TIMEOUT.
 //   - A client that goes away does not stop the function that serves it.
 //
+// Where nothing public says what the real service does, this one decides: the stage's
+// throttle comes before the authorizer, so that a throttled call takes no units; headers
+// that are too large are a 400; a resource that lacks the method is not passed over for a
+// greedy one; several slashes at the begin of a path count as one.
+//
 // What it does not do: validators, models, usage plans, API keys of API Gateway, VTL beyond
 // variables, caching, streaming, binary media types, canaries. It differs knowingly in three
 // things: X-Forwarded-For holds only the address that called (the real service appends it
