@@ -143,8 +143,7 @@ func requestError(o outcome) bool {
 // notHTTP: something answered, but not in HTTP. net/http has types for some of these
 // failures only; the words are common to all.
 func notHTTP(o outcome) bool {
-	return as[textproto.ProtocolError](o) || as[*http.ProtocolError](o) ||
-		(brokenOff(o) && strings.Contains(o.err.Error(), "malformed HTTP"))
+	return as[textproto.ProtocolError](o) || (brokenOff(o) && strings.Contains(o.err.Error(), "malformed HTTP"))
 }
 
 // tlsRefused: one side refused the other's certificate or protocol, and would again.

@@ -39,7 +39,6 @@ func redirection(resp *http.Response, from *url.URL, method string, followed int
 	if err != nil || next.Host == "" || (next.Scheme != "http" && next.Scheme != "https") {
 		return refuse("the location is not an http or https URL")
 	}
-	next.User, next.Fragment = nil, "" // credentials are ours to give, not the upstream's
 	return next, nil
 }
 

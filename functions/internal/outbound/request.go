@@ -70,7 +70,7 @@ func (r Request) prepare() (*prepared, error) {
 		return nil, err
 	}
 	p.scrub = newScrubber(u, p.header)
-	u.User, u.Fragment = nil, ""
+	u.User = nil
 	p.url = u
 	p.idempotent = r.Idempotent || idempotentMethod(p.method)
 	return p, nil

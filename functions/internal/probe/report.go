@@ -53,7 +53,15 @@ func describe(a outbound.Attempt) string {
 	if a.Err == nil {
 		return fmt.Sprintf("HTTP %d, success, %dms", a.Status, a.Duration.Milliseconds())
 	}
-	return fmt.Sprintf("%v, %s (%s), %dms", a.Err, a.Class, a.Reason, a.Duration.Milliseconds())
+	return fmt.Sprintf("%s, %s (%s), %dms", outcome(a), a.Class, a.Reason, a.Duration.Milliseconds())
+}
+
+// outcome is a failure in few words.
+func outcome(a outbound.Attempt) string {
+	if a.Reason == outbound.ReasonTimeout { // whose own text speaks of a context
+		return "no complete answer in time"
+	}
+	return a.Err.Error()
 }
 
 func (t *text) result(r result) {
@@ -110,7 +118,7 @@ func (l *lines) attempt(a outbound.Attempt) {
 		WaitMs: a.Wait.Milliseconds(), WaitReason: a.WaitReason, Stop: a.Stop,
 	}
 	if a.Err != nil {
-		line.Outcome = a.Err.Error()
+		line.Outcome = outcome(a)
 	}
 	l.enc.Encode(line)
 }

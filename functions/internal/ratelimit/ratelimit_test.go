@@ -200,9 +200,9 @@ func TestDailyReleaseFreesAndCommitKeeps(t *testing.T) {
 		check(t, r.Release(ctx)) // deferred by the caller
 		wantFull(t, q, 1, 0, 6*time.Hour)
 
-		time.Sleep(6*time.Hour - 1)
+		time.Sleep(6*time.Hour - time.Nanosecond)
 		wantFull(t, q, 1, 0, 1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		reserved(t, q)
 	})
 }
@@ -211,9 +211,9 @@ func TestDailyCrashBlocksNothingForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &ratelimit.Daily{Store: &ratelimit.Memory{}, Quota: "q", Limit: 1, Lease: time.Minute}
 		crashed := reserved(t, q)
-		time.Sleep(time.Minute - 1)
+		time.Sleep(time.Minute - time.Nanosecond)
 		wantFull(t, q, 0, 1, 1) // not within the lease
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		second := reserved(t, q)
 		check(t, crashed.Release(t.Context())) // too late: must not free the second's slot
 		wantFull(t, q, 0, 1, time.Minute)
