@@ -90,7 +90,8 @@ func (op *Operation) bindText(args map[string]any, name, text string) error {
 	if !ok {
 		return nil // a path parameter that only routes, such as a greedy proxy
 	}
-	if !utf8.ValidString(text) {
+	// API Gateway puts U+FFFD in the place of bytes that are no UTF-8.
+	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 		return &ArgumentError{Param: name, Message: "not UTF-8; percent-encode UTF-8 text"}
 	}
 	switch p.kind {
