@@ -95,7 +95,8 @@ func (c upCmd) serve(ctx context.Context, s streams, st *stores, listener net.Li
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: service, ReadHeaderTimeout: 10 * time.Second}
+	server := service.Server()
+	server.ReadHeaderTimeout = 10 * time.Second
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	if err := c.announce(s.out, listener.Addr().String(), st, created); err != nil {

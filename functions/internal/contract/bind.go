@@ -46,7 +46,12 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		}
 	}
 	for name, value := range path {
-		if err := op.bindText(args, name, value); err != nil {
+		// API Gateway decodes the query, and hands path parameters on as they were sent.
+		text, err := url.PathUnescape(value)
+		if err != nil {
+			return nil, op.wrong(name, "the percent-encoding is broken")
+		}
+		if err := op.bindText(args, name, text); err != nil {
 			return nil, err
 		}
 	}

@@ -97,7 +97,7 @@ func start(t *testing.T, plans account.Plans, change func(*stack.Config)) *servi
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: st}
+	server := st.Server()
 	go server.Serve(listener)
 	t.Cleanup(func() {
 		server.Close()
@@ -244,6 +244,7 @@ func TestFailuresAreNotCharged(t *testing.T) {
 		"not found": {"/v1/postal/0000000", 404, "not_found", nil},
 		"argument":  {"/v1/postal/abc", 400, "invalid_argument", nil},
 		"doubled":   {"/v1/postal?prefix=1&prefix=2", 400, "invalid_argument", nil},
+		"escape":    {"/v1/postal/100%25zz", 400, "invalid_argument", nil},
 		"missing":   {"/v1/calendar/holidays", 400, "invalid_argument", nil},
 		"type":      {"/v1/calendar/holidays?year=soon", 400, "invalid_argument", nil},
 		"utf-8":     {"/v1/postal?address=%ff%fe", 400, "invalid_argument", nil},

@@ -187,7 +187,7 @@ func addQuota(values map[string]any, g usage.Grant) {
 // addRefusal adds what the 429 substitutes. The header and the body give the same wait.
 func (h *Handler) addRefusal(values map[string]any, g usage.Grant) {
 	wait := g.RetryAfter()
-	values["error"] = string(problem.LimitExceeded)
+	values["denial"] = string(problem.LimitExceeded)
 	values["retry_after"] = strconv.FormatInt(int64(wait/time.Second), 10)
 	values["retry_after_ms"] = strconv.FormatInt(wait.Milliseconds(), 10)
 	values["reset_at"] = usage.FormatReset(g.Period.Reset())

@@ -133,7 +133,7 @@ func TestDenyTellsWhatTheAgentNeeds(t *testing.T) {
 		t.Fatalf("policy %+v", out.PolicyDocument)
 	}
 	for name, want := range map[string]string{
-		"error": "limit_exceeded", "limit": "1000", "used": "1000", "reset_at": "2026-12-01T00:00:00.000Z",
+		"denial": "limit_exceeded", "limit": "1000", "used": "1000", "reset_at": "2026-12-01T00:00:00.000Z",
 		"retry_after": "2", "retry_after_ms": "2000", "upgrade_url": "https://example.com/plans",
 	} {
 		if out.Context[name] != want {

@@ -1,0 +1,196 @@
+package contract
+
+import (
+	"errors"
+	"io"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func op(t testing.TB, id string) *Operation {
+	t.Helper()
+	api, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := api.Operation(id)
+	if o == nil {
+		t.Fatalf("no operation %s", id)
+	}
+	return o
+}
+
+func TestBind(t *testing.T) {
+	for _, c := range []struct {
+		id    string
+		path  map[string]string
+		query map[string][]string
+		body  string
+		want  map[string]any
+	}{
+		{"postal.lookup", map[string]string{"postal_code": "%EF%BC%91%EF%BC%90%EF%BC%90-0001"}, nil, "", map[string]any{"postal_code": "１００-0001"}},
+		{"calendar.holidays", nil, map[string][]string{"year": {"2026"}}, "", map[string]any{"year": 2026.0}},
+		{"postal.search", nil, map[string][]string{"prefix": {"100"}}, "", map[string]any{"prefix": "100", "limit": 20.0}},
+		{"calendar.is_business_day", nil, map[string][]string{"date": {"2026-11-30"}, "bank_holidays": {"true"}}, "", map[string]any{"date": "2026-11-30", "bank_holidays": true}},
+		{"convert.units", nil, map[string][]string{"value": {"-1.5e3"}, "from": {"m"}, "to": {"km"}}, "", map[string]any{"value": -1500.0, "from": "m", "to": "km"}},
+		{"convert.width", nil, nil, `{"text":"ｱ","to":"full"}`, map[string]any{"text": "ｱ", "to": "full", "scope": "all"}},
+		{"utility.get_usage", nil, nil, "ignored: the operation takes no body", map[string]any{}},
+	} {
+		got, err := op(t, c.id).Bind(c.path, c.query, []byte(c.body))
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, %v; want %v", c.id, got, err, c.want)
+		}
+	}
+}
+
+func TestBindSaysWhatIsWrong(t *testing.T) {
+	q := func(pairs ...string) map[string][]string {
+		out := map[string][]string{}
+		for i := 0; i+1 < len(pairs); i += 2 {
+			out[pairs[i]] = append(out[pairs[i]], pairs[i+1])
+		}
+		return out
+	}
+	for _, c := range []struct {
+		id, param, says string
+		query           map[string][]string
+		body            string
+	}{
+		{"calendar.holidays", "year", "missing. Expected: Calendar year", nil, ""},
+		{"calendar.holidays", "year", "not a whole number", q("year", "2026.5"), ""},
+		{"calendar.holidays", "year", "not a whole number", q("year", ""), ""},
+		{"calendar.holidays", "year", "1970", q("year", "1969"), ""},
+		{"calendar.holidays", "year", "given 2 times", q("year", "2026", "year", "2027"), ""},
+		{"calendar.holidays", "yaer", "known: year", q("yaer", "2026"), ""},
+		{"calendar.is_business_day", "bank_holidays", "neither true nor false", q("date", "2026-11-30", "bank_holidays", "yes"), ""},
+		{"calendar.is_business_day", "date", "YYYY-MM-DD", q("date", "30.11.2026"), ""},
+		{"convert.units", "value", "not a number", q("value", "NaN", "from", "m", "to", "km"), ""},
+		{"convert.units", "value", "not a number", q("value", "Inf", "from", "m", "to", "km"), ""},
+		{"postal.search", "address", "UTF-8", q("address", "\xff"), ""},
+		{"postal.search", "prefix", "more than 64", q("prefix", strings.Repeat("1", 65)), ""},
+		{"convert.width", "", "not a JSON object", nil, ``},
+		{"convert.width", "", "not a JSON object", nil, `null`},
+		{"convert.width", "", "not a JSON object", nil, `[]`},
+		{"convert.width", "", "one object only", nil, `{"text":"a","to":"half"}{}`},
+		{"convert.width", "", "not UTF-8", nil, "{\"text\":\"\xff\"}"},
+		{"convert.width", "to", "missing", nil, `{"text":"a"}`},
+		{"convert.width", "to", "half", nil, `{"text":"a","to":"wide"}`},
+		{"convert.width", "text", "string", nil, `{"text":5,"to":"half"}`},
+		{"convert.width", "more", "known: scope, text, to", nil, `{"text":"a","to":"half","more":1}`},
+		{"convert.width", "", "at most 65536", nil, `{"text":"` + strings.Repeat("a", MaxBody) + `"}`},
+	} {
+		_, err := op(t, c.id).Bind(nil, c.query, []byte(c.body))
+		var argument *ArgumentError
+		if !errors.As(err, &argument) {
+			t.Errorf("%s %v %.40s: %v, want an argument error", c.id, c.query, c.body, err)
+			continue
+		}
+		if argument.Param != c.param || !strings.Contains(argument.Message, c.says) {
+			t.Errorf("%s %v %.40s: %q says %q; want %q to say %q", c.id, c.query, c.body, argument.Param, argument.Message, c.param, c.says)
+		}
+		if len(argument.Message) > 400 {
+			t.Errorf("%s: a message of %d bytes", c.id, len(argument.Message))
+		}
+	}
+}
+
+// TestRequestComesBackThroughBind: what the MCP function sends, the REST function reads.
+func TestRequestComesBackThroughBind(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		args map[string]any
+	}{
+		{"postal.lookup", map[string]any{"postal_code": "１００ 0/00?#%1"}},
+		{"postal.search", map[string]any{"address": "千代田区 丸の内&x=y+z", "limit": 7.0}},
+		{"calendar.business_days", map[string]any{"date": "2026-11-30", "days": -10.0, "bank_holidays": true}},
+		{"convert.units", map[string]any{"value": 1e21, "from": "m", "to": "km"}},
+		{"convert.width", map[string]any{"text": "a\"\\\n", "to": "full", "scope": "ascii"}},
+		{"account.put_tool_settings", map[string]any{"disabled_tools": []any{"postal.lookup"}}},
+	} {
+		o := op(t, c.id)
+		request, err := o.Request("http://127.0.0.1:1/prod/", c.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(request.URL.String(), "http://127.0.0.1:1/prod/v1/") || request.Method != o.Method {
+			t.Errorf("%s: %s %s", c.id, request.Method, request.URL)
+		}
+		var body []byte
+		if request.Body != nil {
+			if body, err = io.ReadAll(request.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// As it arrives at a server: parsed again from the request line.
+		received := httptest.NewRequest(request.Method, request.URL.RequestURI(), nil)
+		path := map[string]string{}
+		if before, after, ok := strings.Cut(o.Path, "{"); ok {
+			path[strings.TrimSuffix(after, "}")] = strings.TrimPrefix(received.URL.EscapedPath(), "/prod"+before)
+		}
+		got, err := o.Bind(path, received.URL.Query(), body)
+		if err != nil {
+			t.Errorf("%s: %v", c.id, err)
+			continue
+		}
+		for name, want := range c.args {
+			if !reflect.DeepEqual(got[name], want) {
+				t.Errorf("%s: %s came back as %#v, want %#v", c.id, name, got[name], want)
+			}
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, doc := range map[string]string{
+		"no JSON":           `{`,
+		"no operationId":    `{"paths":{"/a":{"get":{}}}}`,
+		"an ID twice":       `{"paths":{"/a":{"get":{"operationId":"x"}},"/b":{"get":{"operationId":"x"}}}}`,
+		"negative units":    `{"paths":{"/a":{"get":{"operationId":"x","x-sekisho":{"units":-1}}}}}`,
+		"a header argument": `{"paths":{"/a":{"get":{"operationId":"x","parameters":[{"name":"h","in":"header"}]}}}}`,
+		"a circle":          `{"paths":{"/a":{"get":{"operationId":"x","parameters":[{"$ref":"#/p"}]}}},"p":{"$ref":"#/p"}}`,
+		"a dead reference":  `{"paths":{"/a":{"get":{"operationId":"x","parameters":[{"$ref":"#/q"}]}}}}`,
+		"a counted call":    `{"paths":{"/a":{"get":{"operationId":"x","x-sekisho":{"units":1}}}},"x-sekisho-composite-tools":[{"name":"t","calls":["x"]}]}`,
+		"a call of nothing": `{"paths":{},"x-sekisho-composite-tools":[{"name":"t","calls":["x"]}]}`,
+	} {
+		if _, err := Parse([]byte(doc)); err == nil {
+			t.Errorf("%s: was read", name)
+		}
+	}
+}
+
+func FuzzBindQuery(f *testing.F) {
+	f.Add("year", "2026", `{"text":"a","to":"half"}`)
+	f.Add("date", "\xff", "[")
+	holidays, width := op(f, "calendar.holidays"), op(f, "convert.width")
+	f.Fuzz(func(t *testing.T, name, value, body string) {
+		for _, o := range []*Operation{holidays, width} {
+			_, err := o.Bind(nil, map[string][]string{name: {value}}, []byte(body))
+			var argument *ArgumentError
+			if err != nil && !errors.As(err, &argument) {
+				t.Fatalf("%s: %v is no argument error", o.ID, err)
+			}
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(document); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBind(b *testing.B) {
+	o := op(b, "postal.lookup")
+	path := map[string]string{"postal_code": "100-0001"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := o.Bind(path, nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
