@@ -92,22 +92,8 @@ func newWorld(t testing.TB, change ...func(*mcpserver.Config)) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, rest: answers, log: &lockedBuffer{}}
-	upstream := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.mu.Lock()
-		w.calls = append(w.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
-		w.secrets = append(w.secrets, r.Header.Get("x-api-key"))
-		w.mu.Unlock()
-		w.rest(rw, r)
-	}))
-	client := &http.Client{Transport: &http.Transport{}}
-	t.Cleanup(func() {
-		client.CloseIdleConnections()
-		upstream.Close()
-	})
-	w.base = upstream.URL
 	w.config = mcpserver.Config{
-		API: api, Authenticator: keys{}, Client: client, Version: "test",
+		API: api, Authenticator: keys{}, Version: "test",
 		BaseURL:        func(*http.Request) (string, error) { return w.base, nil },
 		AllowedOrigins: []string{"https://console.example"},
 		Log: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{MessageKey: "msg", LevelKey: "level", EncodeLevel: zapcore.LowercaseLevelEncoder}),
@@ -117,10 +103,32 @@ func newWorld(t testing.TB, change ...func(*mcpserver.Config)) *world {
 	for _, c := range change {
 		c(&w.config)
 	}
+	if w.config.Client == nil {
+		w.startREST()
+	}
 	if w.handler, err = mcpserver.New(w.config); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// startREST serves the REST API on a port. Tests with fake time bring a client instead:
+// a listener would keep their time from passing.
+func (w *world) startREST() {
+	upstream := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.mu.Lock()
+		w.calls = append(w.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
+		w.secrets = append(w.secrets, r.Header.Get("x-api-key"))
+		w.mu.Unlock()
+		w.rest(rw, r)
+	}))
+	client := &http.Client{Transport: &http.Transport{}}
+	w.t.Cleanup(func() {
+		client.CloseIdleConnections()
+		upstream.Close()
+	})
+	w.base, w.config.Client = upstream.URL, client
 }
 
 // called returns the REST calls so far and forgets them.
@@ -185,8 +193,8 @@ func refuses(status int, header http.Header, body string) http.HandlerFunc {
 			answers(w, r)
 			return
 		}
-		for name := range header {
-			w.Header().Set(name, header.Get(name))
+		for name, values := range header {
+			w.Header().Set(name, values[0])
 		}
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(status)

@@ -1,0 +1,77 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// FuzzParseMessage: what the guard reads of a message is what the SDK reads of the form in
+// which it is passed on; nothing can be smuggled past by spelling or by repetition.
+func FuzzParseMessage(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		`{"jsonrpc":"2.0","id":-0,"method":"\u0070ing","Method":"x","method":"y"}`,
+		`{"jsonrpc":"2.0","id":1e3,"method":"ping","params":{}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`[]`, ` `, `null`, `{"id":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, "\ufeff{}",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, fault := parseMessage(body)
+		if (m == nil) == (fault == nil) {
+			t.Fatal("neither a message nor a fault, or both")
+		}
+		if fault != nil {
+			if fault.code == 0 || fault.detail == "" || fault.id != nil && !json.Valid(fault.id) {
+				t.Fatalf("an incomplete fault: %+v", fault)
+			}
+			return
+		}
+		if m.response || m.id == nil {
+			return
+		}
+		encoded := m.encode()
+		if !json.Valid(encoded) {
+			t.Fatalf("encoded as %s", encoded)
+		}
+		again, fault := parseMessage(encoded)
+		if fault != nil || again.method != m.method || !bytes.Equal(again.params, m.params) || again.progress != m.progress || again.version != m.version {
+			t.Fatalf("read again as %+v, %+v; was %+v", again, fault, m)
+		}
+		decoded, err := jsonrpc.DecodeMessage(encoded)
+		if err != nil {
+			if strings.Contains(err.Error(), "depth") {
+				return // deeper than the SDK reads; it refuses that itself
+			}
+			t.Fatalf("the SDK can't read %s: %v", encoded, err)
+		}
+		request, ok := decoded.(*jsonrpc.Request)
+		if !ok || request.Method != m.method || !request.IsCall() {
+			t.Fatalf("the SDK reads %+v, the guard %+v", decoded, m)
+		}
+	})
+}
+
+func TestAccepts(t *testing.T) {
+	for _, c := range []struct {
+		values       string
+		json, stream bool
+	}{
+		{"", true, false}, {"*/*", true, true}, {"application/json", true, false}, {"text/event-stream", false, true},
+		{"application/json, text/event-stream;q=0.5", true, true}, {"TEXT/*", false, true}, {"text/html", true, false},
+		{"application/*", true, false}, {",,;", true, false},
+	} {
+		if j, s := accepts([]string{c.values}); j != c.json || s != c.stream {
+			t.Errorf("%q: json %v, stream %v", c.values, j, s)
+		}
+	}
+	if j, s := accepts(nil); !j || !s {
+		t.Errorf("no header: json %v, stream %v", j, s)
+	}
+}
