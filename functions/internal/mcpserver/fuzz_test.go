@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/mcpserver"
 )
 
 // FuzzBody: whatever is posted, with a key or without, in either era, the answer is a
@@ -19,12 +22,13 @@ func FuzzBody(f *testing.F) {
 		}
 	}
 	f.Add([]byte(strings.Repeat(`{"params":`, 2000)+"1"+strings.Repeat("}", 2000)), "", "*/*")
-	w := newWorld(f)
+	w := newWorld(f, func(c *mcpserver.Config) { c.Log = zap.NewNop() })
 	f.Fuzz(func(t *testing.T, body []byte, version, accept string) {
 		// The key's own text in a body may come back to who sent it; that is no leak.
 		if !utf8.Valid(body) || strings.Contains(string(body), "SECRET") {
 			t.Skip()
 		}
+		w.t = t
 		headers := map[string]string{"content-type": "application/json", "x-api-key": goodKey, "accept": accept}
 		if version != "" {
 			headers["mcp-protocol-version"] = version
