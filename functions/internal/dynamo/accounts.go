@@ -1,0 +1,145 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"sekisho/functions/internal/account"
+)
+
+type accounts struct{ *Store }
+
+const (
+	userPrefix = "user#"
+	keyPrefix  = "key#"
+)
+
+// CreateUser is a transaction for the sake of its token: repeated after an unclear
+// failure, a plain put would call its own user taken.
+func (s accounts) CreateUser(ctx context.Context, u account.User) error {
+	cancelled, err := s.transact(ctx, types.TransactWriteItem{Put: &types.Put{
+		TableName:                &s.tables.Accounts,
+		Item:                     item{pk: text(userPrefix + u.ID), "plan": text(u.Plan), "created_at": milli(u.CreatedAt), "v": number(0)},
+		ConditionExpression:      aws.String("attribute_not_exists(#pk)"),
+		ExpressionAttributeNames: map[string]string{"#pk": pk},
+	}})
+	if err == nil && cancelled != nil {
+		return fmt.Errorf("user %s: %w", u.ID, account.ErrExists)
+	}
+	return err
+}
+
+func (s accounts) User(ctx context.Context, id string) (account.User, error) {
+	i, err := s.user(ctx, id)
+	return userOf(i), err
+}
+
+func (s accounts) user(ctx context.Context, id string) (item, error) {
+	i, err := s.get(ctx, s.tables.Accounts, userPrefix+id)
+	if err == nil && i == nil {
+		return nil, fmt.Errorf("user %s: %w", id, account.ErrNotFound)
+	}
+	return i, err
+}
+
+func userOf(i item) account.User {
+	if i == nil {
+		return account.User{}
+	}
+	return account.User{ID: i.text(pk)[len(userPrefix):], Plan: i.text("plan"), CreatedAt: i.instant("created_at")}
+}
+
+// Users reads the whole table: it is for an operator's command, not for requests.
+func (s accounts) Users(ctx context.Context) ([]account.User, error) {
+	var users []account.User
+	err := s.scan(ctx, userPrefix, func(i item) error {
+		users = append(users, userOf(i))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	slices.SortFunc(users, func(a, b account.User) int { return cmp.Compare(a.ID, b.ID) })
+	return users, nil
+}
+
+// scan reads the items of a prefix, page by page.
+func (s accounts) scan(ctx context.Context, prefix string, visit func(item) error) error {
+	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{
+		TableName:                 &s.tables.Accounts,
+		ConsistentRead:            aws.Bool(true),
+		FilterExpression:          aws.String("begins_with(#pk, :prefix)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": pk},
+		ExpressionAttributeValues: item{":prefix": text(prefix)},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, i := range page.Items {
+			if err := visit(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxRaces bounds how often a change of an account starts over because another one came
+// in between.
+const maxRaces = 20
+
+// race runs change until it is done: with an error, or without another change in between.
+func race(ctx context.Context, change func() (done bool, err error)) error {
+	for n := 1; ; n++ {
+		done, err := change()
+		if done || err != nil {
+			return err
+		}
+		if n == maxRaces || !pause(ctx, n) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fmt.Errorf("gave up after %d attempts, as others changed the account each time; try again", n)
+		}
+	}
+}
+
+// SetPlan writes the user and all keys in one transaction. The user's v makes sure that no
+// key was added after the list of keys was read.
+func (s accounts) SetPlan(ctx context.Context, userID, plan string) error {
+	return race(ctx, func() (bool, error) {
+		u, err := s.user(ctx, userID)
+		if err != nil {
+			return true, err
+		}
+		v, _ := u.number("v")
+		writes := []types.TransactWriteItem{{Update: &types.Update{
+			TableName:                 &s.tables.Accounts,
+			Key:                       key(userPrefix + userID),
+			UpdateExpression:          aws.String("SET #plan = :plan ADD #v :one"),
+			ConditionExpression:       aws.String("#v = :v"),
+			ExpressionAttributeNames:  map[string]string{"#plan": "plan", "#v": "v"},
+			ExpressionAttributeValues: item{":plan": text(plan), ":v": number(v), ":one": number(1)},
+		}}}
+		for _, id := range u.texts("keys") {
+			writes = append(writes, types.TransactWriteItem{Update: &types.Update{
+				TableName:                 &s.tables.Accounts,
+				Key:                       key(keyPrefix + id),
+				UpdateExpression:          aws.String("SET #plan = :plan"),
+				ConditionExpression:       aws.String("attribute_exists(#pk)"),
+				ExpressionAttributeNames:  map[string]string{"#plan": "plan", "#pk": pk},
+				ExpressionAttributeValues: item{":plan": text(plan)},
+			}})
+		}
+		cancelled, err := s.transact(ctx, writes...)
+		return cancelled == nil, err
+	})
+}

@@ -1,0 +1,248 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/apikey"
+)
+
+func (s accounts) CreateKey(ctx context.Context, k account.Key) error {
+	return race(ctx, func() (bool, error) {
+		cancelled, err := s.addKey(ctx, k)
+		switch {
+		case err != nil:
+			return true, err
+		case cancelled == nil:
+			return true, nil
+		case failed(cancelled[0]):
+			return true, fmt.Errorf("key %s: %w", k.ID, account.ErrExists)
+		}
+		return false, nil // the plan changed, or the last place was taken: look again
+	})
+}
+
+// ReplaceKey ends the old key in the transaction that adds the new one.
+func (s accounts) ReplaceKey(ctx context.Context, oldID string, endsAt time.Time, k account.Key) error {
+	end := types.TransactWriteItem{Update: &types.Update{
+		TableName:                 &s.tables.Accounts,
+		Key:                       key(keyPrefix + oldID),
+		UpdateExpression:          aws.String("SET #end = :end"),
+		ConditionExpression:       aws.String("attribute_exists(#pk) AND attribute_not_exists(#end)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": pk, "#end": "revoked_at"},
+		ExpressionAttributeValues: item{":end": milli(endsAt)},
+	}}
+	return race(ctx, func() (bool, error) {
+		cancelled, err := s.addKey(ctx, k, end)
+		switch {
+		case err != nil:
+			return true, err
+		case cancelled == nil:
+			return true, nil
+		case failed(cancelled[2]):
+			if _, err := s.Key(ctx, oldID); err != nil {
+				return true, err
+			}
+			return true, fmt.Errorf("key %s: %w", oldID, account.ErrInactive)
+		case failed(cancelled[0]):
+			return true, fmt.Errorf("key %s: %w", k.ID, account.ErrExists)
+		}
+		return false, nil
+	})
+}
+
+// addKey puts a key and enters it at its user, together with other writes. The user must
+// still have the plan that the key gets, and room for it.
+func (s accounts) addKey(ctx context.Context, k account.Key, with ...types.TransactWriteItem) ([]types.CancellationReason, error) {
+	u, err := s.user(ctx, k.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if len(u.texts("keys")) >= account.MaxKeysPerUser {
+		return nil, fmt.Errorf("user %s: %w", k.UserID, account.ErrTooManyKeys)
+	}
+	k.Plan = u.text("plan")
+	writes := []types.TransactWriteItem{
+		{Put: &types.Put{
+			TableName:                &s.tables.Accounts,
+			Item:                     itemOf(k),
+			ConditionExpression:      aws.String("attribute_not_exists(#pk)"),
+			ExpressionAttributeNames: map[string]string{"#pk": pk},
+		}},
+		{Update: &types.Update{
+			TableName:                &s.tables.Accounts,
+			Key:                      key(userPrefix + k.UserID),
+			UpdateExpression:         aws.String("ADD #keys :id, #v :one"),
+			ConditionExpression:      aws.String("#plan = :plan AND (attribute_not_exists(#keys) OR size(#keys) < :max)"),
+			ExpressionAttributeNames: map[string]string{"#keys": "keys", "#v": "v", "#plan": "plan"},
+			ExpressionAttributeValues: item{
+				":id": texts([]string{k.ID}), ":one": number(1), ":plan": text(k.Plan), ":max": number(account.MaxKeysPerUser),
+			},
+		}},
+	}
+	return s.transact(ctx, append(writes, with...)...)
+}
+
+// RevokeKey may be repeated: an end that is there stays.
+func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                 &s.tables.Accounts,
+		Key:                       key(keyPrefix + id),
+		UpdateExpression:          aws.String("SET #end = :at"),
+		ConditionExpression:       aws.String("attribute_exists(#pk) AND (attribute_not_exists(#end) OR #end > :at)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": pk, "#end": "revoked_at"},
+		ExpressionAttributeValues: item{":at": milli(at)},
+	})
+	if _, failed := conditionFailed(err); failed {
+		_, err = s.Key(ctx, id) // ended earlier, or not there at all
+	}
+	return err
+}
+
+func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Settings) error {
+	off = off.Normalize()
+	set, remove, values := []string{}, []string{}, item{}
+	for name, list := range map[string][]string{offCategories: off.DisabledCategories, offTools: off.DisabledTools} {
+		if len(list) == 0 { // there is no empty set
+			remove = append(remove, name)
+			continue
+		}
+		set = append(set, name+" = :"+name)
+		values[":"+name] = texts(list)
+	}
+	expression := ""
+	if len(set) > 0 {
+		expression += "SET " + strings.Join(set, ", ") + " "
+	}
+	if len(remove) > 0 {
+		expression += "REMOVE " + strings.Join(remove, ", ")
+	}
+	if len(values) == 0 {
+		values = nil
+	}
+	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                 &s.tables.Accounts,
+		Key:                       key(keyPrefix + keyID),
+		UpdateExpression:          &expression,
+		ConditionExpression:       aws.String("attribute_exists(#pk)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": pk},
+		ExpressionAttributeValues: values,
+	})
+	if _, failed := conditionFailed(err); failed {
+		return fmt.Errorf("key %s: %w", keyID, account.ErrNotFound)
+	}
+	return err
+}
+
+// Key is a strongly consistent read. It costs twice an eventual one, and is cached by the
+// authenticator. In return a key works from the moment that it was created: an eventual
+// read could miss it, and that "not found" would be remembered; and a revoked key lives on
+// for the time of the cache and not longer.
+func (s accounts) Key(ctx context.Context, id string) (account.Key, error) {
+	i, err := s.get(ctx, s.tables.Accounts, keyPrefix+id)
+	if err != nil {
+		return account.Key{}, fmt.Errorf("read key %s: %w", id, err)
+	}
+	if i == nil {
+		return account.Key{}, fmt.Errorf("key %s: %w", id, account.ErrNotFound)
+	}
+	return keyOf(i)
+}
+
+// Keys reads the keys that the user's item lists; for all users it reads the whole table,
+// as an operator's command may do.
+func (s accounts) Keys(ctx context.Context, userID string) ([]account.Key, error) {
+	var keys []account.Key
+	add := func(i item) error {
+		k, err := keyOf(i)
+		keys = append(keys, k)
+		return err
+	}
+	var err error
+	if userID == "" {
+		err = s.scan(ctx, keyPrefix, add)
+	} else {
+		err = s.keysOf(ctx, userID, add)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	slices.SortFunc(keys, func(a, b account.Key) int {
+		return cmp.Or(cmp.Compare(a.UserID, b.UserID), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return keys, nil
+}
+
+func (s accounts) keysOf(ctx context.Context, userID string, visit func(item) error) error {
+	u, err := s.get(ctx, s.tables.Accounts, userPrefix+userID)
+	if err != nil {
+		return err
+	}
+	var wanted []map[string]types.AttributeValue
+	for _, id := range u.texts("keys") {
+		wanted = append(wanted, key(keyPrefix+id))
+	}
+	for n := 1; len(wanted) > 0; n++ { // MaxKeysPerUser is below the 100 of one request
+		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			s.tables.Accounts: {Keys: wanted, ConsistentRead: aws.Bool(true)},
+		}})
+		if err != nil {
+			return err
+		}
+		for _, i := range out.Responses[s.tables.Accounts] {
+			if err := visit(i); err != nil {
+				return err
+			}
+		}
+		wanted = out.UnprocessedKeys[s.tables.Accounts].Keys
+		if len(wanted) > 0 && (n == maxRaces || !pause(ctx, n)) {
+			return fmt.Errorf("%d keys of user %s were not read; try again", len(wanted), userID)
+		}
+	}
+	return nil
+}
+
+const (
+	offCategories = "off_categories"
+	offTools      = "off_tools"
+)
+
+func itemOf(k account.Key) item {
+	i := item{
+		pk: text(keyPrefix + k.ID), "hash": &types.AttributeValueMemberB{Value: k.Hash[:]}, "meter": text(k.Meter),
+		"user": text(k.UserID), "plan": text(k.Plan), "name": text(k.Name), "created_at": milli(k.CreatedAt),
+	}
+	if !k.RevokedAt.IsZero() {
+		i["revoked_at"] = milli(k.RevokedAt)
+	}
+	off := k.Settings.Normalize()
+	for name, list := range map[string][]string{offCategories: off.DisabledCategories, offTools: off.DisabledTools} {
+		if len(list) > 0 {
+			i[name] = texts(list)
+		}
+	}
+	return i
+}
+
+func keyOf(i item) (account.Key, error) {
+	k := account.Key{
+		ID: strings.TrimPrefix(i.text(pk), keyPrefix), Meter: i.text("meter"), UserID: i.text("user"), Plan: i.text("plan"),
+		Name: i.text("name"), CreatedAt: i.instant("created_at"), RevokedAt: i.instant("revoked_at"),
+		Settings: account.Settings{DisabledCategories: i.texts(offCategories), DisabledTools: i.texts(offTools)}.Normalize(),
+	}
+	hash, ok := i["hash"].(*types.AttributeValueMemberB)
+	if !ok || len(hash.Value) != len(k.Hash) {
+		return account.Key{}, fmt.Errorf("key %s: the item holds no hash of %d bytes", k.ID, len(k.Hash))
+	}
+	k.Hash = apikey.Hash(hash.Value)
+	return k, nil
+}

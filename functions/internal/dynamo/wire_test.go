@@ -1,0 +1,226 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sekisho/functions/internal/usage"
+)
+
+// fault is what happens to a request on its way.
+type fault int
+
+const (
+	none          fault = iota
+	lostRequest         // the connection breaks, the store never saw it
+	lostAnswer          // the store did it, the connection breaks before the answer
+	errorBefore         // HTTP 500, not done
+	errorAfter          // HTTP 500, done
+	refused             // no connection
+	throttled           // turned away
+	transactionIn       // turned away: a transaction has the item
+	invalid             // HTTP 400
+	swallowed           // no answer, ever
+	late                // the connection breaks; the store sees the request when deliver is called
+	withoutItem         // the failed condition comes back without its item
+)
+
+var errWire = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+
+// faultyWire sits between the SDK and the emulator, and does to the nth request (from 0)
+// of an operation what plan says.
+type faultyWire struct {
+	mu   sync.Mutex
+	plan func(operation string, n int) fault
+	seen []string
+	held []*http.Request
+	// after runs when the fault has taken its course, before the SDK learns of it.
+	after func(operation string, n int)
+}
+
+func script(faults ...fault) func(string, int) fault {
+	return func(_ string, n int) fault {
+		if n < len(faults) {
+			return faults[n]
+		}
+		return none
+	}
+}
+
+func (w *faultyWire) reset(plan func(string, int) fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.plan, w.seen = plan, nil
+}
+
+func (w *faultyWire) requests() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.seen)
+}
+
+func (w *faultyWire) next(operation string) (fault, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(w.seen)
+	w.seen = append(w.seen, operation)
+	if w.plan == nil {
+		return none, n
+	}
+	return w.plan(operation, n), n
+}
+
+func (w *faultyWire) RoundTrip(req *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	f, n := w.next(operation)
+	res, err := w.apply(f, req)
+	if w.after != nil {
+		w.after(operation, n)
+	}
+	return res, err
+}
+
+func (w *faultyWire) apply(f fault, req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	switch f {
+	case lostRequest:
+		return nil, errWire
+	case refused:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case errorBefore:
+		return answer(req, 500, "InternalServerError"), nil
+	case throttled:
+		return answer(req, 400, "ThrottlingException"), nil
+	case transactionIn:
+		return answer(req, 400, "TransactionConflictException"), nil
+	case invalid:
+		return answer(req, 400, "ValidationException"), nil
+	case swallowed:
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	case late:
+		w.hold(req, body)
+		return nil, errWire
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	switch f {
+	case lostAnswer:
+		_ = res.Body.Close()
+		return nil, errWire
+	case errorAfter:
+		_ = res.Body.Close()
+		return answer(req, 500, "InternalServerError"), nil
+	case withoutItem:
+		return stripItem(res)
+	}
+	return res, nil
+}
+
+func (w *faultyWire) hold(req *http.Request, body []byte) {
+	copied := req.Clone(context.WithoutCancel(req.Context()))
+	copied.Body = io.NopCloser(bytes.NewReader(body))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = append(w.held, copied)
+}
+
+// deliver lets the requests arrive that were held up.
+func (w *faultyWire) deliver(t *testing.T) (delivered int) {
+	w.mu.Lock()
+	held := w.held
+	w.held = nil
+	w.mu.Unlock()
+	for _, req := range held {
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+	}
+	return len(held)
+}
+
+func answer(req *http.Request, status int, code string) *http.Response {
+	body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + code + `","message":"made by the test"}`
+	return &http.Response{
+		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+func stripItem(res *http.Response) (*http.Response, error) {
+	defer func() { _ = res.Body.Close() }()
+	var body map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	delete(body, "Item")
+	if reasons, ok := body["CancellationReasons"].([]any); ok {
+		for _, r := range reasons {
+			delete(r.(map[string]any), "Item")
+		}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	res.Header.Del("X-Amz-Crc32")
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	return res, nil
+}
+
+// start is the instant that the tests begin at.
+var start = time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
+
+func admissionAt(at time.Time, meter string, limit usage.Limit) usage.Admission {
+	return usage.Admission{
+		ID: usage.NewAdmissionID(at), Meter: meter, Period: usage.PeriodOf(start), Operation: "postal.lookup", Units: 1, Limit: limit,
+	}
+}
+
+func refundOf(a usage.Admission) usage.Refund {
+	return usage.Refund{
+		AdmissionID: a.ID, Meter: a.Meter, Period: a.Period, Operation: a.Operation, Units: a.Units, Cap: usage.Unlimited,
+	}
+}
+
+func mustAdmit(t testing.TB, s *Store, a usage.Admission) {
+	t.Helper()
+	if d, err := s.Usage().Admit(t.Context(), a); err != nil || !d.Admitted {
+		t.Fatalf("admission: %+v, %v", d, err)
+	}
+}
+
+func usedOf(t testing.TB, s *Store, meter string) int64 {
+	t.Helper()
+	c, err := s.Usage().Counts(t.Context(), meter, usage.PeriodOf(start))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var net int64
+	for _, o := range c.Operations {
+		net += o.Charged - o.Refunded
+	}
+	if net != c.Used {
+		t.Errorf("the operations' net sum is %d, used is %d", net, c.Used)
+	}
+	return c.Used
+}
