@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -29,7 +30,12 @@ import (
 
 var emulator moto.Shared
 
-func TestMain(m *testing.M) { os.Exit(emulator.Run(m)) }
+func TestMain(m *testing.M) {
+	// The emulator answers some hundred requests per second: fewer random sequences here,
+	// a hundred in package sqlite. The command line can ask for more.
+	_ = flag.Set("rapid.checks", "30")
+	os.Exit(emulator.Run(m))
+}
 
 var serial atomic.Int64
 

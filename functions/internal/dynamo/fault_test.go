@@ -240,7 +240,7 @@ func TestAdmitKeepsTheDeadline(t *testing.T) {
 }
 
 func TestRefundUnderFaults(t *testing.T) {
-	for _, f := range []fault{lostAnswer, lostRequest, errorBefore, errorAfter, refused, throttled, transactionIn} {
+	for _, f := range []fault{lostAnswer, lostRequest, errorBefore, errorAfter, refused, throttled, conflict} {
 		wire := &faultyWire{}
 		s := New(clientOver(t, wire), freshTables(t))
 		a := admissionAt(start, "m", 5)
@@ -358,7 +358,7 @@ func TestStormOfRefunds(t *testing.T) {
 		failed = append(failed, a)
 	}
 	mustAdmit(t, s, admissionAt(start, "m", usage.Unlimited))
-	wire.reset(storm(3, lostRequest, lostAnswer, errorBefore, errorAfter, late, throttled))
+	wire.reset(storm(3, lostRequest, lostAnswer, errorBefore, errorAfter, late, throttled, conflict))
 	var done sync.WaitGroup
 	for w := range 8 {
 		done.Go(func() {

@@ -29,6 +29,7 @@ const (
 	refused             // no connection
 	throttled           // turned away
 	transactionIn       // turned away: a transaction has the item
+	conflict            // cancelled: another transaction has the second of two items
 	invalid             // HTTP 400
 	swallowed           // no answer, ever
 	late                // the connection breaks; the store sees the request when deliver is called
@@ -107,6 +108,8 @@ func (w *faultyWire) apply(f fault, req *http.Request) (*http.Response, error) {
 		return answer(req, 400, "ThrottlingException"), nil
 	case transactionIn:
 		return answer(req, 400, "TransactionConflictException"), nil
+	case conflict:
+		return answerWith(req, 400, "TransactionCanceledException", `,"CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]`), nil
 	case invalid:
 		return answer(req, 400, "ValidationException"), nil
 	case swallowed:
@@ -158,7 +161,11 @@ func (w *faultyWire) deliver(t *testing.T) (delivered int) {
 }
 
 func answer(req *http.Request, status int, code string) *http.Response {
-	body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + code + `","message":"made by the test"}`
+	return answerWith(req, status, code, "")
+}
+
+func answerWith(req *http.Request, status int, code, members string) *http.Response {
+	body := `{"__type":"com.amazonaws.dynamodb.v20120810#` + code + `","message":"made by the test"` + members + `}`
 	return &http.Response{
 		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
 		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
