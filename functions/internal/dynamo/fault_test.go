@@ -158,7 +158,7 @@ func TestCase8LateWrites(t *testing.T) {
 		wire := &faultyWire{plan: script(faults...)}
 		return wire, New(clientOver(t, wire), freshTables(t))
 	}
-	late1 := func(t *testing.T, wire *faultyWire, want int) {
+	deliver := func(t *testing.T, wire *faultyWire, want int) {
 		t.Helper()
 		wire.reset(nil)
 		if n := wire.deliver(t); n != want {
@@ -168,7 +168,7 @@ func TestCase8LateWrites(t *testing.T) {
 	t.Run("finds its repetition and does nothing", func(t *testing.T) {
 		wire, s := setup(t, late, late)
 		mustAdmit(t, s, admissionAt(start, "m", 5))
-		late1(t, wire, 2)
+		deliver(t, wire, 2)
 		if used := usedOf(t, s, "m"); used != 1 {
 			t.Errorf("used %d, want 1", used)
 		}
@@ -178,20 +178,22 @@ func TestCase8LateWrites(t *testing.T) {
 		if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
 		}
-		late1(t, wire, 1)
+		deliver(t, wire, 1)
 		if used := usedOf(t, s, "m"); used != 0 {
 			t.Errorf("used %d, want 0", used)
 		}
 	})
 	t.Run("a late take-back takes nothing twice", func(t *testing.T) {
 		wire, s := setup(t, lostAnswer, lostAnswer, lostAnswer, late)
-		if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
+		ours := admissionAt(start, "m", 5)
+		if d, err := s.Usage().Admit(t.Context(), ours); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
 		}
-		mustAdmit(t, s, admissionAt(start.Add(time.Second), "other", 5))
-		late1(t, wire, 1)
-		if used := usedOf(t, s, "m"); used != 0 {
-			t.Errorf("used %d, want 0", used)
+		// What another was charged is there to be taken, in another slot.
+		mustAdmit(t, s, inSlotOf(ours, start.Add(time.Millisecond), false))
+		deliver(t, wire, 1)
+		if used := usedOf(t, s, "m"); used != 1 {
+			t.Errorf("used %d, want 1", used)
 		}
 	})
 	t.Run("at worst it charges once more, within the limit", func(t *testing.T) {
@@ -200,7 +202,7 @@ func TestCase8LateWrites(t *testing.T) {
 			ours := admissionAt(start, "m", limit)
 			mustAdmit(t, s, ours)
 			mustAdmit(t, s, inSlotOf(ours, start.Add(time.Millisecond), true))
-			late1(t, wire, 1)
+			deliver(t, wire, 1)
 			if used := usedOf(t, s, "m"); used != want {
 				t.Errorf("limit %s: used %d, want %d", limit, used, want)
 			}
