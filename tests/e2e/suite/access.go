@@ -1,0 +1,215 @@
+package suite
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func testWithoutKey(t *testing.T, g Target) {
+	good := g.newKey(t).Secret
+	last := good[len(good)-1]
+	typo := good[:len(good)-1] + map[bool]string{true: "b", false: "a"}[last == 'a']
+	g.startsNothing(t, func() {
+		for name, options := range map[string][]option{
+			"no key":           nil,
+			"mistyped":         {header("x-api-key", typo)},
+			"another's form":   {header("Authorization", "Bearer sk-live-123")},
+			"basic":            {header("Authorization", "Basic "+good)},
+			"the wrong header": {header("api-key", good)},
+			"in the query":     nil,
+			"two that differ":  {header("x-api-key", good), header("Authorization", "Bearer "+typo)},
+		} {
+			path := "/v1/postal/1000001"
+			if name == "in the query" {
+				path += "?x-api-key=" + good
+			}
+			a := g.get(t, path, "", options...)
+			if a.Status != http.StatusUnauthorized {
+				t.Errorf("%s: %s", name, a)
+				continue
+			}
+			if p := a.problem(t); !strings.Contains(p.Hint, "x-api-key") || !strings.Contains(p.Hint, "Authorization") {
+				t.Errorf("%s: the hint does not name both headers: %s", name, p.Hint)
+			}
+			a = g.rpc(t, "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, options...)
+			if a.Status != http.StatusUnauthorized || rpcCode(t, a) == 0 {
+				t.Errorf("%s over MCP: %s", name, a)
+			}
+		}
+	})
+}
+
+// rpcCode returns the code of a JSON-RPC error.
+func rpcCode(t testing.TB, a answer) int {
+	t.Helper()
+	var out struct {
+		JSONRPC string `json:"jsonrpc"`
+		Error   struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	decode(t, a.Body, &out)
+	if out.JSONRPC != "2.0" || out.Error.Message == "" {
+		t.Errorf("no JSON-RPC error: %s", a)
+	}
+	return out.Error.Code
+}
+
+func testRevoked(t *testing.T, g Target) {
+	k := g.newKey(t)
+	g.Sekisho(t, "keys", "revoke", k.ID)
+	g.startsNothing(t, func() {
+		if a := g.get(t, "/v1/postal/1000001", k.Secret); a.Status != http.StatusUnauthorized {
+			t.Errorf("a revoked key: %s", a)
+		}
+		if a := g.callTool(t, k.Secret, "postal.lookup", `{"postal_code":"1000001"}`); a.Status != http.StatusUnauthorized || !strings.Contains(string(a.Body), "revoked") {
+			t.Errorf("a revoked key over MCP: %s", a)
+		}
+	})
+
+	old := g.newKey(t)
+	if a := g.get(t, "/v1/postal/1000001", old.Secret); a.Status != http.StatusOK {
+		t.Fatalf("before rotation: %s", a)
+	}
+	var next key
+	decode(t, []byte(g.Sekisho(t, "keys", "rotate", "--json", "--grace", "1h", old.ID)), &next)
+	if used := g.usageOf(t, next).Used; used != 1 {
+		t.Errorf("a rotated key starts with %d used; the count must go on at 1", used)
+	}
+	for _, secret := range []string{old.Secret, next.Secret} {
+		if a := g.get(t, "/v1/postal/1000001", secret); a.Status != http.StatusOK {
+			t.Errorf("within the grace period: %s", a)
+		}
+	}
+	if used := g.usageOf(t, next).Used; used != 3 {
+		t.Errorf("old and new key have used %d together, want 3", used)
+	}
+}
+
+func (g Target) toolNames(t testing.TB, k key) map[string]bool {
+	t.Helper()
+	var out struct {
+		Result struct {
+			Tools []struct {
+				Name string `json:"name"`
+			} `json:"tools"`
+		} `json:"result"`
+	}
+	decode(t, g.rpc(t, k.Secret, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body, &out)
+	names := map[string]bool{}
+	for _, tool := range out.Result.Tools {
+		names[tool.Name] = true
+	}
+	return names
+}
+
+func testToolSettings(t *testing.T, g Target) {
+	all := g.toolNames(t, g.newKey(t))
+	if len(all) < 11 || !all["postal.lookup"] {
+		t.Fatalf("tools: %v", all)
+	}
+	k := g.newKey(t)
+	put := func(body string) answer {
+		return send(t, http.MethodPut, g.APIURL+"/v1/user/tool-settings", k.Secret, body)
+	}
+	if a := put(`{"disabled_tools":["postal.lookpu"]}`); a.Status != http.StatusBadRequest || !strings.Contains(a.problem(t).Detail, "postal.lookup") {
+		t.Errorf("a tool that does not exist: %s", a)
+	}
+	if a := put(`{"disabled_categories":["convert"],"disabled_tools":["postal.lookup"]}`); a.Status != http.StatusOK {
+		t.Fatalf("put: %s", a)
+	}
+	names := g.toolNames(t, k)
+	for name := range all {
+		off := strings.HasPrefix(name, "convert.") || name == "postal.lookup"
+		if names[name] == off {
+			t.Errorf("%s: listed %v", name, names[name])
+		}
+	}
+	g.startsNothing(t, func() {
+		for tool, arguments := range map[string]string{
+			"postal.lookup": `{"postal_code":"1000001"}`, "convert.era": `{"date":"2026-11-30"}`,
+		} {
+			if p := g.callTool(t, k.Secret, tool, arguments).tool(t).problem(t); p.Error != "tool_disabled" || p.Retryable {
+				t.Errorf("%s: %+v", tool, p)
+			}
+		}
+	})
+	g.settles(t, k, 0)
+	var settings struct {
+		Tools []struct {
+			Name    string `json:"name"`
+			Enabled bool   `json:"enabled"`
+		} `json:"tools"`
+	}
+	decode(t, g.get(t, "/v1/user/tool-settings", k.Secret).Body, &settings)
+	if len(settings.Tools) != len(all) {
+		t.Errorf("settings name %d tools, there are %d", len(settings.Tools), len(all))
+	}
+}
+
+func testData(t *testing.T, g Target) {
+	k := g.newKey(t)
+	for path, want := range map[string]string{
+		"/v1/postal/100-0001":                                            "千代田区",
+		"/v1/postal/1000001":                                             `"town":"千代田"`,
+		"/v1/postal/%EF%BC%91%EF%BC%90%EF%BC%900001":                     "東京都",
+		"/v1/postal?address=%E5%8D%83%E4%BB%A3%E7%94%B0&limit=1":         `"next_cursor":"`,
+		"/v1/calendar/holidays?year=2026":                                "2026-05-03",
+		"/v1/calendar/business-day?date=2026-11-30":                      `"is_business_day":true`,
+		"/v1/calendar/business-days?date=2026-12-30&days=1":              `"result":"2026-12-31"`,
+		"/v1/calendar/business-days-between?from=2026-11-30&to=2026-12-": "",
+		"/v1/convert/era?date=2026-11-30":                                "令和8年11月30日",
+		"/v1/convert/era?era_date=R8.11.30":                              `"date":"2026-11-30"`,
+		"/v1/convert/units?value=1&from=kan&to=kg":                       `"result":3.75`,
+	} {
+		a := g.get(t, path, k.Secret)
+		if want == "" {
+			if a.Status != http.StatusBadRequest {
+				t.Errorf("%s: %s", path, a)
+			}
+			continue
+		}
+		if a.Status != http.StatusOK || !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s: %s; want %s", path, a, want)
+		}
+	}
+	a := send(t, http.MethodPost, g.APIURL+"/v1/convert/width", k.Secret, `{"text":"ﾊﾟﾝ１","to":"full","scope":"kana"}`)
+	if a.Status != http.StatusOK || !strings.Contains(string(a.Body), `"result":"パン１"`) {
+		t.Errorf("width: %s", a)
+	}
+}
+
+// testEveryTool calls each listed tool with an example out of its own schema.
+func testEveryTool(t *testing.T, g Target) {
+	k := g.newKey(t)
+	arguments := map[string]string{
+		"calendar.holidays":              `{"year":2026}`,
+		"calendar.is_business_day":       `{"date":"2026-11-30"}`,
+		"calendar.business_days":         `{"date":"2026-11-30","days":-3,"bank_holidays":true}`,
+		"calendar.business_days_between": `{"from":"2026-11-30","to":"2026-12-31"}`,
+		"postal.lookup":                  `{"postal_code":"１００－０００１"}`,
+		"postal.search":                  `{"prefix":"100","limit":2}`,
+		"convert.era":                    `{"era_date":"令和元年5月1日"}`,
+		"convert.units":                  `{"value":30,"from":"tsubo","to":"m2"}`,
+		"convert.width":                  `{"text":"ＡＢＣ","to":"half"}`,
+		"external.fetch_stats":           `{"resource_id":"demo"}`,
+		"external.publish_content":       `{"slug":"hello-world"}`,
+		"utility.get_usage":              `{}`,
+		"utility.diagnose_mcp":           `{}`,
+	}
+	for name := range g.toolNames(t, k) {
+		args, ok := arguments[name]
+		if !ok {
+			t.Errorf("%s: the suite has no arguments for it", name)
+			continue
+		}
+		r := g.callTool(t, k.Secret, name, args).tool(t)
+		var structured map[string]any
+		if r.IsError || json.Unmarshal(r.StructuredContent, &structured) != nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

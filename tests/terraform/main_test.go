@@ -1,0 +1,82 @@
+package terraform_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sekisho/tests/awsfake"
+	"sekisho/tests/terraform/stack"
+)
+
+var update = flag.Bool("update", false, "write the files that these tests compare with")
+
+// everything that the tests of this binary share: one cloud, and the top of the repository.
+var (
+	root  string
+	cloud *awsfake.Cloud
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	flag.Parse()
+	var err error
+	if root, err = stack.Root(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if cloud, err = awsfake.Start(root); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer cloud.Stop()
+	return m.Run()
+}
+
+// checkout copies the Terraform of this repository, with placeholder zips, after change has
+// had its way with the copy. It returns the copy and the directory of the zips.
+func checkout(t *testing.T, change func(dir string)) (dir, dist string) {
+	t.Helper()
+	dir = t.TempDir()
+	must(t, stack.Checkout(root, dir))
+	if change != nil {
+		change(dir)
+	}
+	dist = filepath.Join(dir, "dist")
+	must(t, os.Mkdir(dist, 0o755))
+	functions, err := stack.Functions(dir)
+	must(t, err)
+	must(t, stack.PlaceholderZips(dist, functions))
+	return dir, dist
+}
+
+// prepare makes an environment of a checkout ready and initialises it.
+func prepare(t *testing.T, dir, env string, variables map[string]any) *stack.Stack {
+	t.Helper()
+	s, err := stack.New(stack.Where{Root: root, Checkout: dir, Env: env, Cloud: cloud.Environment(), Variables: variables})
+	must(t, err)
+	timed(t, "init "+env, func() error { return s.Init(t, t.Context()) })
+	return s
+}
+
+// timed runs one step, logs how long it took, and ends the test when it failed.
+func timed(t *testing.T, what string, step func() error) {
+	t.Helper()
+	start := time.Now()
+	err := step()
+	t.Logf("%s: %.1f s", what, time.Since(start).Seconds())
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

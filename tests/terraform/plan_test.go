@@ -1,0 +1,448 @@
+package terraform_test
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// A check finds what is wrong with a plan. They are named, so that TestSabotage can tell
+// which of them notices what.
+var checks = map[string]func(p planned) []string{
+	"authorizer":        checkAuthorizer,
+	"gateway responses": checkGatewayResponses,
+	"routes":            checkRoutes,
+	"integrations":      checkIntegrations,
+	"open routes":       checkOpenRoutes,
+	"nothing else":      checkNothingElse,
+	"stage":             checkStage,
+	"permissions":       checkPermissions,
+	"iam":               checkIAM,
+	"environment":       checkEnvironment,
+	"functions":         checkFunctions,
+	"tables":            checkTables,
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	dir, dist := checkout(t, nil)
+	s := prepare(t, dir, "envs/dev", map[string]any{"dist": dist})
+	plan, err := s.Plan(t, t.Context())
+	must(t, err)
+	p, err := read(plan, dir)
+	must(t, err)
+	if *update {
+		must(t, writeRoutes(p))
+	}
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		t.Run(name, func(t *testing.T) {
+			for _, problem := range checks[name](p) {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// The authorizer sees every request and its answers are never reused: an answer from a
+// cache would skip the count.
+func checkAuthorizer(p planned) (problems []string) {
+	schemes := p.body.Components.SecuritySchemes
+	scheme, ok := schemes["key"]
+	if !ok || len(schemes) != 1 {
+		return []string{fmt.Sprintf("want the one security scheme key, have %d", len(schemes))}
+	}
+	if scheme.Type != "apiKey" || scheme.AuthType != "custom" {
+		problems = append(problems, fmt.Sprintf("scheme: type %q, authtype %q; want apiKey, custom", scheme.Type, scheme.AuthType))
+	}
+	want := map[string]any{
+		"type":                         "request",
+		"authorizerResultTtlInSeconds": 0.0, // left out, it would be 300
+		"authorizerUri":                "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:sekisho-dev-authorizer/invocations",
+	}
+	if !reflect.DeepEqual(scheme.Authorizer, want) {
+		problems = append(problems, fmt.Sprintf("authorizer: %v, want %v", scheme.Authorizer, want))
+	}
+	return problems
+}
+
+// refusal is the status and the headers of a gateway response.
+type refusal struct {
+	status  string
+	headers map[string]string
+}
+
+func checkGatewayResponses(p planned) (problems []string) {
+	retryAfter := func(source string) map[string]string {
+		return map[string]string{"gatewayresponse.header.Retry-After": source}
+	}
+	want := map[string]refusal{
+		"UNAUTHORIZED":                   {"401", nil},
+		"ACCESS_DENIED":                  {"429", retryAfter("context.authorizer.retry_after")},
+		"AUTHORIZER_FAILURE":             {"503", retryAfter("'5'")},
+		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
+		"THROTTLED":                      {"429", retryAfter("'1'")},
+		"INTEGRATION_FAILURE":            {"503", nil},
+		"INTEGRATION_TIMEOUT":            {"504", nil},
+		"MISSING_AUTHENTICATION_TOKEN":   {"404", nil},
+		"RESOURCE_NOT_FOUND":             {"404", nil},
+		"REQUEST_TOO_LARGE":              {"413", nil},
+		"DEFAULT_4XX":                    {"", nil},
+		"DEFAULT_5XX":                    {"", nil},
+	}
+	for _, kind := range slices.Sorted(maps.Keys(want)) {
+		got := p.body.GatewayResponses[kind]
+		if (got.StatusCode != want[kind].status) || !maps.Equal(got.Parameters, want[kind].headers) {
+			problems = append(problems, fmt.Sprintf("%s: status %q, headers %v; want %v", kind, got.StatusCode, got.Parameters, want[kind]))
+		}
+	}
+	for kind, got := range p.body.GatewayResponses {
+		if _, ok := want[kind]; !ok {
+			problems = append(problems, kind+" is not expected")
+		}
+		for header, source := range got.Parameters {
+			if !headerSource.MatchString(source) {
+				problems = append(problems, fmt.Sprintf("%s: %s: a fixed value stands in single quotes, unlike %s", kind, header, source))
+			}
+		}
+		if _, ok := got.Templates["application/problem+json"]; !ok {
+			problems = append(problems, kind+" has no body of type application/problem+json")
+		}
+	}
+	return problems
+}
+
+var headerSource = regexp.MustCompile(`^('[^']*'|context\..+|stageVariables\..+|method\.request\..+)$`)
+
+// golden lists the routes that clients may rely on. One more is no break; one less, or one
+// that another function serves, is.
+var golden = filepath.Join("testdata", "routes.txt")
+
+func checkRoutes(p planned) (problems []string) {
+	raw, err := os.ReadFile(golden)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	have := p.routes()
+	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		if !slices.Contains(have, line) {
+			problems = append(problems, fmt.Sprintf("gone or changed: %s (meant so? go test ./tests/terraform -run TestPlan -update)", line))
+		}
+	}
+	return problems
+}
+
+func writeRoutes(p planned) error {
+	lines := p.routes()
+	sort.Strings(lines)
+	return os.WriteFile(golden, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+}
+
+// checkIntegrations compares with the contract: each operation, and nothing beside them,
+// is served by the function that it names, and that function is planned.
+func checkIntegrations(p planned) (problems []string) {
+	functions := p.functions()
+	for path, item := range p.contract.Paths {
+		for method, want := range item {
+			got, ok := p.body.Paths[path][method]
+			if !ok {
+				problems = append(problems, fmt.Sprintf("%s %s of the contract is missing", method, path))
+				continue
+			}
+			function := want.Sekisho.Function
+			if function == "" {
+				function = "gateway"
+			} else if functions[function] == nil {
+				problems = append(problems, fmt.Sprintf("%s %s: the function %s is not planned", method, path, function))
+			}
+			if served(got) != function {
+				problems = append(problems, fmt.Sprintf("%s %s is served by %s, want %s", method, path, served(got), function))
+			}
+			if got.Integration != nil && got.Integration.Type == "aws_proxy" && (got.Integration.Method != "POST" || got.Integration.Timeout != 29000) {
+				problems = append(problems, fmt.Sprintf("%s %s: integration %+v, want POST and 29000 ms", method, path, *got.Integration))
+			}
+		}
+		if len(p.body.Paths[path]) > len(item) {
+			problems = append(problems, path+" has methods that the contract has not")
+		}
+	}
+	if len(p.body.Paths) > len(p.contract.Paths) {
+		problems = append(problems, "there are paths that the contract has not")
+	}
+	return problems
+}
+
+func checkOpenRoutes(p planned) (problems []string) {
+	want := []string{"ANY /mcp", "GET /v1/health", "POST /register"}
+	var open []string
+	for path, item := range p.body.Paths {
+		for method, op := range item {
+			switch access(op) {
+			case "open":
+				open = append(open, verb(method)+" "+path)
+			case "key":
+			default:
+				problems = append(problems, fmt.Sprintf("%s %s: security is %s", verb(method), path, access(op)))
+			}
+		}
+	}
+	sort.Strings(open)
+	if !slices.Equal(open, want) {
+		problems = append(problems, fmt.Sprintf("open to everybody: %q, want %q", open, want))
+	}
+	return problems
+}
+
+// checkNothingElse looks for what must stay home, and for path parameters that miss.
+func checkNothingElse(p planned) (problems []string) {
+	for _, word := range []string{"$ref", "x-sekisho", `"schemas"`, `"requestBody"`, `"in":"query"`} {
+		if strings.Contains(p.rawBody, word) {
+			problems = append(problems, fmt.Sprintf("the description holds %s, which API Gateway warns about", word))
+		}
+	}
+	for path, item := range p.body.Paths {
+		for method, op := range item {
+			if in := strings.Count(path, "{"); in != len(op.Parameters) {
+				problems = append(problems, fmt.Sprintf("%s %s declares %d of %d path parameters", method, path, len(op.Parameters), in))
+			}
+		}
+	}
+	if p.value(restAPI, "fail_on_warnings") != true {
+		problems = append(problems, "fail_on_warnings is off")
+	}
+	return problems
+}
+
+func checkStage(p planned) (problems []string) {
+	const at = "module.sekisho.module.api."
+	settings := p.block(at+"aws_api_gateway_method_settings.this", "settings")
+	if settings["throttling_rate_limit"] != 10.0 || settings["throttling_burst_limit"] != 20.0 {
+		problems = append(problems, fmt.Sprintf("throttles: %v per second, %v at once; want 10 and 20, as terraform.tfvars says", settings["throttling_rate_limit"], settings["throttling_burst_limit"]))
+	}
+	if path := p.value(at+"aws_api_gateway_method_settings.this", "method_path"); path != "*/*" {
+		problems = append(problems, fmt.Sprintf("throttles hold for %v, want */*", path))
+	}
+
+	format, _ := p.block(at+"aws_api_gateway_stage.this", "access_log_settings")["format"].(string)
+	var fields map[string]string
+	if err := json.Unmarshal([]byte(format), &fields); err != nil {
+		problems = append(problems, fmt.Sprintf("the access log's format is not a JSON object of strings: %v: %s", err, format))
+	}
+	if !maps.Equal(fields, p.contract.AccessLog) {
+		problems = append(problems, fmt.Sprintf("access log: %v, want the contract's %v", fields, p.contract.AccessLog))
+	}
+	for name, source := range map[string]string{
+		"admission_id": "$context.authorizer.admission_id", "key_id": "$context.authorizer.key_id", "period": "$context.authorizer.period",
+		"units": "$context.authorizer.units", "status": "$context.status", "refund_cap": "$context.authorizer.refund_cap",
+		"request_id": "$context.extendedRequestId", // a client can choose the other one
+	} {
+		if fields[name] != source {
+			problems = append(problems, fmt.Sprintf("access log: %s is %q, and settle reads %s", name, fields[name], source))
+		}
+	}
+
+	variables, _ := p.value(at+"aws_api_gateway_stage.this", "variables").(map[string]any)
+	for name, value := range p.contract.StageVariables["open"] {
+		if variables[name] != value {
+			problems = append(problems, fmt.Sprintf("stage variable %s is %v, want %s", name, variables[name], value))
+		}
+	}
+
+	triggers, _ := p.value(at+"aws_api_gateway_deployment.this", "triggers").(map[string]any)
+	sum := sha1.Sum([]byte(p.rawBody))
+	if triggers["description"] != hex.EncodeToString(sum[:]) {
+		problems = append(problems, "the deployment does not follow the whole description")
+	}
+	if pattern, _ := p.value(at+"aws_cloudwatch_log_subscription_filter.this", "filter_pattern").(string); !strings.Contains(pattern, `$.admission_id = "adm_*"`) {
+		problems = append(problems, "settle is not subscribed to failed admissions: "+pattern)
+	}
+	return problems
+}
+
+// checkPermissions: who may invoke which function.
+func checkPermissions(p planned) (problems []string) {
+	want := []string{"authorizer apigateway.amazonaws.com", "settle logs.amazonaws.com"}
+	for _, item := range p.contract.Paths {
+		for _, op := range item {
+			if op.Sekisho.Function != "" {
+				want = append(want, op.Sekisho.Function+" apigateway.amazonaws.com")
+			}
+		}
+	}
+	sort.Strings(want)
+	want = slices.Compact(want)
+	var have []string
+	for _, resource := range p.plan.ResourcePlannedValuesMap {
+		if resource.Type == "aws_lambda_permission" {
+			have = append(have, fmt.Sprintf("%s %s", strings.TrimPrefix(resource.AttributeValues["function_name"].(string), "sekisho-dev-"), resource.AttributeValues["principal"]))
+		}
+	}
+	sort.Strings(have)
+	if !slices.Equal(have, want) {
+		problems = append(problems, fmt.Sprintf("may invoke: %q, want %q", have, want))
+	}
+	return problems
+}
+
+// grants is what each function may do besides writing to its own log. A function that is
+// not listed may do nothing else.
+var grants = map[string][]string{
+	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage"},
+	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
+	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+}
+
+func checkIAM(p planned) (problems []string) {
+	for name := range p.functions() {
+		at := fmt.Sprintf("module.sekisho.module.function[%q].", name)
+		policy, _ := p.value(at+"aws_iam_role_policy.this", "policy").(string)
+		have, err := allowed(policy)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v: %q", name, err, policy))
+			continue
+		}
+		log := "log-group:/aws/lambda/sekisho-dev-" + name + ":*"
+		want := append([]string{"logs:CreateLogStream " + log, "logs:PutLogEvents " + log}, grants[name]...)
+		sort.Strings(have)
+		sort.Strings(want)
+		if !slices.Equal(have, want) {
+			problems = append(problems, fmt.Sprintf("%s may do %q, want %q", name, have, want))
+		}
+	}
+	for address, resource := range p.plan.ResourcePlannedValuesMap {
+		if resource.Type == "aws_iam_role_policy_attachment" || resource.Type == "aws_iam_policy" {
+			problems = append(problems, address+" gives a role more than its own policy")
+		}
+	}
+	return problems
+}
+
+// allowed lists what a policy allows, an action and a resource a line, without the account.
+func allowed(policy string) (list []string, err error) {
+	var document struct {
+		Statement []struct {
+			Effect           string
+			Action, Resource []string
+		}
+	}
+	if err := json.Unmarshal([]byte(policy), &document); err != nil {
+		return nil, err
+	}
+	for _, statement := range document.Statement {
+		for _, action := range statement.Action {
+			for _, resource := range statement.Resource {
+				list = append(list, action+" "+account.ReplaceAllString(resource, ""))
+			}
+		}
+	}
+	return list, nil
+}
+
+var account = regexp.MustCompile(`^arn:aws:[a-z]+:us-east-1:123456789012:`)
+
+// environments are the variables that each function reads, beside SEKISHO_LOG_LEVEL. A
+// function that is not listed reads none.
+var environments = map[string]map[string]string{
+	"authorizer": {
+		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
+		"SEKISHO_PLANS":       `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_UPGRADE_URL": "", "SEKISHO_KEY_CACHE_SECONDS": "30", "SEKISHO_DENIAL_MEMORY_SECONDS": "3",
+	},
+	"account": {
+		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
+		"SEKISHO_PLANS":             `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_KEY_CACHE_SECONDS": "30",
+	},
+	"mcp": {
+		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
+		"SEKISHO_ALLOWED_ORIGINS": "", "SEKISHO_TOOL_NAMES": "canonical", "GOGC": "off", "GOMEMLIMIT": "409MiB",
+	},
+	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
+}
+
+func checkEnvironment(p planned) (problems []string) {
+	for name, function := range p.functions() {
+		want := map[string]any{"SEKISHO_LOG_LEVEL": "info"}
+		for variable, value := range environments[name] {
+			want[variable] = value
+		}
+		have := map[string]any{}
+		if blocks, _ := function["environment"].([]any); len(blocks) == 1 {
+			have, _ = blocks[0].(map[string]any)["variables"].(map[string]any)
+		}
+		if !reflect.DeepEqual(have, want) {
+			problems = append(problems, fmt.Sprintf("%s: environment %v, want %v", name, have, want))
+		}
+	}
+	return problems
+}
+
+func checkFunctions(p planned) (problems []string) {
+	for name, function := range p.functions() {
+		for attribute, want := range map[string]any{
+			"runtime": "provided.al2023", "handler": "bootstrap", "package_type": "Zip",
+			"architectures": []any{"arm64"}, "reserved_concurrent_executions": -1.0,
+		} {
+			if !reflect.DeepEqual(function[attribute], want) {
+				problems = append(problems, fmt.Sprintf("%s: %s is %v, want %v", name, attribute, function[attribute], want))
+			}
+		}
+		if timeout := function["timeout"].(float64); name != "settle" && timeout >= 29 {
+			problems = append(problems, fmt.Sprintf("%s may run for %v s, and the gateway waits for 29", name, timeout))
+		}
+		at := fmt.Sprintf("module.sekisho.module.function[%q].aws_cloudwatch_log_group.this", name)
+		if p.value(at, "name") != "/aws/lambda/sekisho-dev-"+name || p.value(at, "retention_in_days") != 7.0 {
+			problems = append(problems, fmt.Sprintf("%s: its log group is %v, kept %v days", name, p.value(at, "name"), p.value(at, "retention_in_days")))
+		}
+	}
+	return problems
+}
+
+// checkTables compares with the tables that the DynamoDB adapter's own tests run on.
+func checkTables(p planned) (problems []string) {
+	raw, err := os.ReadFile(filepath.Join(root, "functions", "internal", "dynamo", "tables.json"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	type table struct {
+		BillingMode string              `json:"billing_mode"`
+		HashKey     string              `json:"hash_key"`
+		Attributes  []map[string]string `json:"attributes"`
+		TTL         string              `json:"ttl_attribute"`
+	}
+	var want map[string]table
+	if err := json.Unmarshal(raw, &want); err != nil {
+		return []string{err.Error()}
+	}
+	have := map[string]table{}
+	for _, resource := range p.plan.ResourcePlannedValuesMap {
+		if resource.Type != "aws_dynamodb_table" {
+			continue
+		}
+		values := resource.AttributeValues
+		made := table{BillingMode: values["billing_mode"].(string), HashKey: values["hash_key"].(string)}
+		for _, attribute := range values["attribute"].([]any) {
+			a := attribute.(map[string]any)
+			made.Attributes = append(made.Attributes, map[string]string{"name": a["name"].(string), "type": a["type"].(string)})
+		}
+		ttls, _ := values["ttl"].([]any) // without one the provider leaves it open
+		for _, ttl := range ttls {
+			made.TTL = ttl.(map[string]any)["attribute_name"].(string)
+		}
+		have[resource.Index.(string)] = made
+	}
+	if !reflect.DeepEqual(have, want) {
+		problems = append(problems, fmt.Sprintf("tables: %v, want %v as in functions/internal/dynamo/tables.json", have, want))
+	}
+	return problems
+}

@@ -1,0 +1,146 @@
+// Package stack applies the repository's Terraform in tests: a copy of its files, the
+// commands, and what was applied in Go types.
+package stack
+
+import (
+	"archive/zip"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Contract is where the API's description lies in a checkout.
+const Contract = "functions/internal/contract/openapi.yaml"
+
+// Root returns the top of the repository that the working directory is in.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for start := dir; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod above %s", start)
+		}
+	}
+}
+
+// Checkout copies what Terraform reads of the repository at root into dir, so that a test
+// leaves no state behind and can change a file.
+func Checkout(root, dir string) error {
+	files, err := terraformFiles(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func terraformFiles(root string) ([]string, error) {
+	files := []string{Contract}
+	top, err := filepath.Glob(filepath.Join(root, "*.tf"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append(top, filepath.Join(root, ".terraform.lock.hcl")) {
+		files = append(files, filepath.Base(name))
+	}
+	for _, tree := range []string{"modules", "envs"} {
+		err := filepath.WalkDir(filepath.Join(root, tree), func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && entry.Name() == ".terraform":
+				return fs.SkipDir
+			case entry.IsDir() || !slices.Contains([]string{".tf", ".tfvars", ".hcl"}, filepath.Ext(path)):
+				return nil
+			}
+			name, err := filepath.Rel(root, path)
+			files = append(files, name)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// Functions lists the functions of the stack described in the checkout dir: those that
+// its contract names, the authorizer and settle.
+func Functions(dir string) ([]string, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, Contract))
+	if err != nil {
+		return nil, err
+	}
+	var contract struct {
+		Paths map[string]map[string]struct {
+			Sekisho struct {
+				Function string `yaml:"function"`
+			} `yaml:"x-sekisho"`
+		} `yaml:"paths"`
+	}
+	if err := yaml.Unmarshal(raw, &contract); err != nil {
+		return nil, fmt.Errorf("read the contract: %w", err)
+	}
+	names := []string{"authorizer", "settle"}
+	for _, item := range contract.Paths {
+		for _, operation := range item {
+			if operation.Sekisho.Function != "" {
+				names = append(names, operation.Sekisho.Function)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// PlaceholderZips writes a zip for each function into dist: Terraform needs them to be
+// there, and the emulator runs none of them.
+func PlaceholderZips(dist string, functions []string) error {
+	for _, name := range functions {
+		if err := placeholder(filepath.Join(dist, name+".zip"), name); err != nil {
+			return fmt.Errorf("write a zip for %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func placeholder(path, name string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	archive := zip.NewWriter(file)
+	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate}
+	header.SetMode(0o755)
+	w, err := archive.CreateHeader(header)
+	if err != nil {
+		return err
+	}
+	if _, err := strings.NewReader("#!/bin/sh\n# stands for " + name + "\n").WriteTo(w); err != nil {
+		return err
+	}
+	return archive.Close()
+}

@@ -1,0 +1,151 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/gruntwork-io/terratest/modules/logger"
+	"github.com/gruntwork-io/terratest/modules/terraform"
+)
+
+// Stack is one environment of a checkout, and the cloud that it is applied to.
+type Stack struct {
+	options terraform.Options
+}
+
+// Where says what to apply, and where to.
+type Where struct {
+	// Root is the top of the repository; Checkout a copy of it, and Env a directory in the
+	// copy, such as envs/dev.
+	Root, Checkout, Env string
+	// Cloud are environment variables that lead Terraform to a cloud.
+	Cloud map[string]string
+	// Variables are those of Env.
+	Variables map[string]any
+}
+
+// New makes the commands ready. The provider comes from where scripts/terraform-test finds it.
+func New(w Where) (*Stack, error) {
+	dir := filepath.Join(w.Checkout, w.Env)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	config := filepath.Join(dir, ".terraformrc")
+	write := exec.Command(filepath.Join(w.Root, "scripts", "terraform-test"), "--cli-config", config)
+	if out, err := write.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("scripts/terraform-test --cli-config: %w: %s", err, out)
+	}
+	environment := map[string]string{
+		"TF_CLI_CONFIG_FILE": config,
+		"TF_DATA_DIR":        filepath.Join(dir, ".terraform"),
+		"TF_IN_AUTOMATION":   "1",
+	}
+	for name, value := range w.Cloud {
+		environment[name] = value
+	}
+	return &Stack{options: terraform.Options{
+		TerraformDir:    dir,
+		TerraformBinary: "terraform",
+		EnvVars:         environment,
+		Vars:            w.Variables,
+		NoColor:         true,
+		Logger:          logger.Discard,
+		PlanFilePath:    filepath.Join(dir, "stack.tfplan"),
+		ExtraArgs:       terraform.ExtraArgs{Init: []string{"-lockfile=readonly"}},
+	}}, nil
+}
+
+// Init downloads or links the provider.
+func (s *Stack) Init(t testing.TB, ctx context.Context) error {
+	_, err := terraform.InitContextE(t, ctx, &s.options)
+	return err
+}
+
+// Plan plans, keeps the plan for Apply, and returns it. Its error holds what Terraform said.
+func (s *Stack) Plan(t testing.TB, ctx context.Context) (*terraform.PlanStruct, error) {
+	if _, err := terraform.PlanContextE(t, ctx, &s.options); err != nil {
+		return nil, err
+	}
+	quiet := s.options // a plan in JSON is long, and of no use in a log
+	quiet.Logger = logger.Discard
+	return terraform.ShowWithStructContextE(t, ctx, &quiet)
+}
+
+// PlanText is the plan kept last, as a person reads it.
+func (s *Stack) PlanText(t testing.TB, ctx context.Context) (string, error) {
+	return terraform.RunTerraformCommandAndGetStdoutContextE(t, ctx, &s.options, "show", "-no-color", s.options.PlanFilePath)
+}
+
+// Apply applies the plan that was kept.
+func (s *Stack) Apply(t testing.TB, ctx context.Context) error {
+	_, err := terraform.ApplyContextE(t, ctx, &s.options)
+	return err
+}
+
+// Destroy destroys everything, and fails unless the state is empty then.
+func (s *Stack) Destroy(t testing.TB, ctx context.Context) error {
+	if _, err := terraform.DestroyContextE(t, ctx, &s.options); err != nil {
+		return err
+	}
+	left, err := terraform.RunTerraformCommandAndGetStdoutContextE(t, ctx, &s.options, "state", "list")
+	if err != nil {
+		return err
+	}
+	if left != "" {
+		return fmt.Errorf("left after destroy: %s", left)
+	}
+	return nil
+}
+
+// Applied is what was applied, as the root's output of that name tells it.
+type Applied struct {
+	APIID           string              `json:"api_id"`
+	Stage           string              `json:"stage"`
+	Body            string              `json:"body"`              // OpenAPI, as API Gateway was given it
+	StageVariables  map[string]string   `json:"stage_variables"`   // what gateway responses substitute
+	AccessLogFormat string              `json:"access_log_format"` // a JSON object of variables
+	Functions       map[string]Function `json:"functions"`         // by the contract's names
+}
+
+// Function is what one function runs with.
+type Function struct {
+	Name                string            `json:"name"`
+	MemoryMB            int               `json:"memory_mb"`
+	TimeoutSeconds      int               `json:"timeout_seconds"`
+	Architecture        string            `json:"architecture"`
+	ReservedConcurrency int               `json:"reserved_concurrency"` // -1: unreserved
+	Environment         map[string]string `json:"environment"`
+}
+
+// Outputs are the outputs of the stack that tests use.
+type Outputs struct {
+	MCPURL        string            `json:"mcp_url"`
+	APIURL        string            `json:"api_url"`
+	Tables        map[string]string `json:"tables"`
+	TopicARN      string            `json:"topic_arn"`
+	DashboardName string            `json:"dashboard_name"`
+	Applied       Applied           `json:"applied"`
+	Concurrency   struct {
+		Quota      int `json:"quota"`
+		Reserved   int `json:"reserved"`
+		Unreserved int `json:"unreserved"`
+	} `json:"concurrency"`
+}
+
+// Outputs reads them out of the state.
+func (s *Stack) Outputs(t testing.TB, ctx context.Context) (Outputs, error) {
+	var outputs Outputs
+	raw, err := terraform.OutputJSONContextE(t, ctx, &s.options, "stack")
+	if err != nil {
+		return outputs, err
+	}
+	if err := json.Unmarshal([]byte(raw), &outputs); err != nil {
+		return outputs, fmt.Errorf("read the output stack: %w", err)
+	}
+	return outputs, nil
+}
