@@ -51,12 +51,17 @@ locals {
   paths = {
     for path, item in local.contract.paths : path => {
       for method, operation in item : method => merge(
-        { security = try(operation.security, local.contract.security) },
+        {
+          security = try(operation.security, local.contract.security)
+          # OpenAPI demands responses, and a mock integration needs them as method responses.
+          # API Gateway knows no "default".
+          responses = {
+            for status, response in operation.responses :
+            status => { description = try(response.description, "") } if status != "default"
+          }
+        },
         length(local.path_parameters[path]) == 0 ? {} : { parameters = local.path_parameters[path] },
-        try({
-          x-amazon-apigateway-integration = operation.x-amazon-apigateway-integration
-          responses                       = { for status, response in operation.responses : status => { description = response.description } }
-        }, {}),
+        try({ x-amazon-apigateway-integration = operation.x-amazon-apigateway-integration }, {}),
         try({
           x-amazon-apigateway-integration = {
             type                = "aws_proxy"

@@ -29,7 +29,8 @@ run "projection" {
       }
       "/v1/greetings/{name}/{rest+}" = {
         get = {
-          security = [{ key = [] }]
+          security  = [{ key = [] }]
+          responses = { "200" = { description = "A greeting." } }
           parameters = [
             { name = "name", in = "path", required = true, schema = { type = "string" } },
             { name = "rest", in = "path", required = true, schema = { type = "string" } },
@@ -44,7 +45,7 @@ run "projection" {
         }
       }
     }
-    error_message = "Only paths, methods, path parameters, security and integrations are kept; security stands at every operation."
+    error_message = "Only paths, methods, path parameters, security, statuses and integrations are kept; security stands at every operation."
   }
 
   assert {

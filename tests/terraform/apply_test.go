@@ -1,0 +1,126 @@
+package terraform_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	tfterraform "github.com/gruntwork-io/terratest/modules/terraform"
+
+	"sekisho/tests/terraform/stack"
+)
+
+// TestApply applies envs/dev to the cloud of these tests, looks at the result with the AWS
+// SDK, plans again, and destroys it. It is one test, because an apply takes a minute.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	dir, dist := checkout(t, nil)
+	s := prepare(t, dir, "envs/dev", map[string]any{
+		"dist":      dist,
+		"cost":      map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25},
+		"functions": map[string]any{"postal": map[string]any{"reserved_concurrency": 5}},
+		"tables":    map[string]any{"deletion_protection": false, "max_units_per_second": map[string]any{"write": 200}},
+	})
+	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
+	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
+
+	outputs, err := s.Outputs(t, t.Context())
+	must(t, err)
+	t.Run("outputs", func(t *testing.T) { verifyOutputs(t, outputs) })
+	verify(t, outputs)
+	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
+
+	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
+	t.Run("nothing left", func(t *testing.T) { verifyGone(t) })
+}
+
+// TestAccount applies and destroys what exists once per account.
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	dir, _ := checkout(t, nil)
+	s := prepare(t, dir, "envs/account", nil)
+	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
+	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
+	again, err := s.Plan(t, t.Context())
+	must(t, err)
+	if changed := differences(again); len(changed) > 0 {
+		t.Errorf("the second plan wants to change %v", changed)
+	}
+	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
+}
+
+func verifyOutputs(t *testing.T, outputs stack.Outputs) {
+	if want := outputs.APIURL + "/mcp"; outputs.MCPURL != want || !strings.HasSuffix(want, "/live/mcp") {
+		t.Errorf("mcp_url is %s, api_url is %s", outputs.MCPURL, outputs.APIURL)
+	}
+	if c := outputs.Concurrency; c.Quota != 1000 || c.Reserved != 5 || c.Unreserved != 995 {
+		t.Errorf("concurrency is %+v; the quota must come from Service Quotas", c)
+	}
+	if f := outputs.Applied.Functions["postal"]; f.ReservedConcurrency != 5 || f.Name != "sekisho-dev-postal" {
+		t.Errorf("postal was applied as %+v", f)
+	}
+	if outputs.Applied.Body == "" || outputs.Applied.StageVariables["unavailable_error"] != "unavailable" {
+		t.Errorf("the applied description or its stage variables are missing")
+	}
+}
+
+// verifySecondPlan wants no difference but those that are the emulator's own: it forgets a
+// function's logging_config and a table's on_demand_throughput. (It also reads a reserved
+// concurrency of 0 back as -1, and drops dead_letter_config; nothing here has either.)
+func verifySecondPlan(t *testing.T, s *stack.Stack) {
+	var again *tfterraform.PlanStruct
+	timed(t, "second plan", func() (err error) { again, err = s.Plan(t, t.Context()); return err })
+	want := map[string][]string{
+		`module.sekisho.module.usage.aws_dynamodb_table.this["accounts"]`: {"update", "on_demand_throughput"},
+		`module.sekisho.module.usage.aws_dynamodb_table.this["usage"]`:    {"update", "on_demand_throughput"},
+	}
+	functions, err := stack.Functions(root)
+	must(t, err)
+	for _, name := range functions {
+		want[fmt.Sprintf("module.sekisho.module.function[%q].aws_lambda_function.this", name)] = []string{"update", "logging_config"}
+	}
+	changed := differences(again)
+	for _, address := range slices.Sorted(maps.Keys(changed)) {
+		t.Logf("%s: %s", address, strings.Join(changed[address], " "))
+		if !slices.Equal(changed[address], want[address]) {
+			change := again.ResourceChangesMap[address].Change
+			t.Errorf("%s differs in %v, want %v\nbefore %v\nafter  %v", address, changed[address], want[address], change.Before, change.After)
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(want)) {
+		if changed[address] == nil {
+			t.Errorf("%s does not differ any more: the emulator has learnt, so remove it here", address)
+		}
+	}
+}
+
+// differences tells for each resource that a plan would touch how, and which attributes.
+func differences(plan *tfterraform.PlanStruct) map[string][]string {
+	changed := map[string][]string{}
+	for address, resource := range plan.ResourceChangesMap {
+		change := resource.Change
+		if change.Actions.NoOp() || change.Actions.Read() {
+			continue
+		}
+		var what []string
+		for _, action := range change.Actions {
+			what = append(what, string(action))
+		}
+		before, _ := change.Before.(map[string]any)
+		after, _ := change.After.(map[string]any)
+		unknown, _ := change.AfterUnknown.(map[string]any)
+		for _, attribute := range slices.Sorted(maps.Keys(before)) {
+			if unknown[attribute] == true {
+				continue // last_modified and its like: computed by the update itself
+			}
+			if !reflect.DeepEqual(before[attribute], after[attribute]) {
+				what = append(what, attribute)
+			}
+		}
+		changed[address] = what
+	}
+	return changed
+}

@@ -1,0 +1,92 @@
+package terraform_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMessages plans what is wrong and reads the message as a newcomer would: it must say
+// what is allowed, or what to do. (Lines of a message are wrapped, so spaces don't count.)
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []struct {
+		name      string
+		variables map[string]any
+		breakIt   func(dir, dist string) error
+		messages  []string
+	}{
+		{
+			name: "variables",
+			variables: map[string]any{
+				"name":              "",
+				"plans":             map[string]any{"free": -1},
+				"functions":         map[string]any{"calendar": map[string]any{"architecture": "sparc"}, "calender": map[string]any{}},
+				"cost":              map[string]any{"emails": []string{"finance at example.com"}, "actual_percent": []int{50, 1001}},
+				"concurrency_quota": 0.5,
+			},
+			messages: []string{
+				"name takes 3 to 32 lower-case letters, digits and hyphens",
+				"plans takes limits in whole requests per month, from 0 to 1000000000000, or null for no limit. Not so: free = -1.",
+				"architecture is arm64 or x86_64",
+				"functions names what is not a function: calender. There are account, authorizer, calendar,",
+				"emails takes addresses such as finance@example.com. Not one: finance at example.com.",
+				"take percentages above 0 and up to 1000 of the monthly budget",
+				"concurrency_quota takes the account's quota as a whole number",
+			},
+		},
+		{
+			name: "a name too long for a role",
+			variables: map[string]any{
+				"name": "a-stack-whose-name-is-much-too-long-for-a-role",
+			},
+			messages: []string{"a role's name has no more than 64"},
+		},
+		{
+			name: "reservations above a quota of 10, and a missing zip",
+			variables: map[string]any{
+				"concurrency_quota": 10,
+				"functions":         map[string]any{"calendar": map[string]any{"reserved_concurrency": 5}},
+			},
+			breakIt: func(_, dist string) error { return os.Remove(filepath.Join(dist, "postal.zip")) },
+			messages: []string{
+				"The functions reserve 5 concurrent executions (calendar 5), but the quota of this account (Service Quotas L-B99A9384, Lambda concurrent executions) is 10, and Lambda keeps 100 of it unreserved: at most 0 can be reserved. Request a higher quota",
+				"postal.zip. Terraform takes finished zips: run `make build`",
+			},
+		},
+	} {
+		t.Run(wrong.name, func(t *testing.T) {
+			t.Parallel()
+			dir, dist := checkout(t, nil)
+			if wrong.breakIt != nil {
+				must(t, wrong.breakIt(dir, dist))
+			}
+			variables := map[string]any{"dist": dist}
+			for name, value := range wrong.variables {
+				variables[name] = value
+			}
+			_, err := prepare(t, dir, "envs/dev", variables).Plan(t, t.Context())
+			if err == nil {
+				t.Fatal("the plan was accepted")
+			}
+			said := plain(err.Error())
+			for _, message := range wrong.messages {
+				if !strings.Contains(said, plain(message)) {
+					t.Errorf("want the message %q", message)
+				}
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// plain takes out spaces and the frame that Terraform draws around a message.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == '\n' || r == '│' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,315 @@
+package terraform_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	"github.com/aws/aws-sdk-go-v2/service/budgets"
+	budgetstypes "github.com/aws/aws-sdk-go-v2/service/budgets/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/costexplorer"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+
+	"sekisho/tests/awsfake"
+	"sekisho/tests/terraform/stack"
+)
+
+// reach is the configuration of the SDK for an endpoint of the cloud of these tests.
+func reach(endpoint string) aws.Config {
+	return aws.Config{
+		Region:       awsfake.Region,
+		BaseEndpoint: aws.String(endpoint),
+		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
+	}
+}
+
+// verify looks at what was applied through the AWS SDK.
+func verify(t *testing.T, outputs stack.Outputs) {
+	emulator, standIn := reach(cloud.Endpoint), reach(cloud.StandIn)
+	t.Run("api", func(t *testing.T) { verifyAPI(t, apigateway.NewFromConfig(emulator), outputs) })
+	t.Run("functions", func(t *testing.T) { verifyFunctions(t, lambda.NewFromConfig(emulator), outputs) })
+	t.Run("tables", func(t *testing.T) { verifyTables(t, dynamodb.NewFromConfig(emulator), outputs) })
+	t.Run("logs", func(t *testing.T) { verifyLogs(t, cloudwatchlogs.NewFromConfig(emulator)) })
+	t.Run("alarms", func(t *testing.T) { verifyAlarms(t, outputs) })
+	t.Run("topic", func(t *testing.T) { verifyTopic(t, sns.NewFromConfig(emulator), outputs) })
+	t.Run("budget", func(t *testing.T) { verifyBudget(t, budgets.NewFromConfig(standIn), outputs) })
+	t.Run("anomalies", func(t *testing.T) { verifyAnomalies(t, costexplorer.NewFromConfig(standIn), outputs) })
+}
+
+func verifyAPI(t *testing.T, client *apigateway.Client, outputs stack.Outputs) {
+	stage, err := client.GetStage(t.Context(), &apigateway.GetStageInput{RestApiId: &outputs.Applied.APIID, StageName: &outputs.Applied.Stage})
+	must(t, err)
+	if got := aws.ToString(stage.AccessLogSettings.Format); got != outputs.Applied.AccessLogFormat {
+		t.Errorf("access log: %s, want %s", got, outputs.Applied.AccessLogFormat)
+	}
+	if !maps.Equal(stage.Variables, outputs.Applied.StageVariables) {
+		t.Errorf("stage variables: %v, want %v", stage.Variables, outputs.Applied.StageVariables)
+	}
+	if got := stage.MethodSettings["*/*"]; got.ThrottlingRateLimit != 10 || got.ThrottlingBurstLimit != 20 {
+		t.Errorf("throttles: %+v, want 10 per second and 20 at once", got)
+	}
+
+	contract, err := readContract(root)
+	must(t, err)
+	resources, err := client.GetResources(t.Context(), &apigateway.GetResourcesInput{RestApiId: &outputs.Applied.APIID, Limit: aws.Int32(500), Embed: []string{"methods"}})
+	must(t, err)
+	served := map[string]bool{}
+	for _, resource := range resources.Items {
+		for method := range resource.ResourceMethods {
+			served[method+" "+aws.ToString(resource.Path)] = true
+		}
+	}
+	want := 0
+	for path, item := range contract.Paths {
+		for method := range item {
+			want++
+			name := verb(method) + " " + path
+			if !served[name] && !(verb(method) == "ANY" && served["X-AMAZON-APIGATEWAY-ANY-METHOD "+path]) {
+				t.Errorf("%s was not applied; there are %v", name, slices.Sorted(maps.Keys(served)))
+			}
+		}
+	}
+	if len(served) != want {
+		t.Errorf("%d routes were applied, the contract has %d: %v", len(served), want, slices.Sorted(maps.Keys(served)))
+	}
+}
+
+func verifyFunctions(t *testing.T, client *lambda.Client, outputs stack.Outputs) {
+	names, err := stack.Functions(root)
+	must(t, err)
+	if got := slices.Sorted(maps.Keys(outputs.Applied.Functions)); !slices.Equal(got, names) {
+		t.Errorf("functions: %v, want %v", got, names)
+	}
+	for role, want := range outputs.Applied.Functions {
+		got, err := client.GetFunctionConfiguration(t.Context(), &lambda.GetFunctionConfigurationInput{FunctionName: aws.String("sekisho-dev-" + role)})
+		must(t, err)
+		if int(*got.MemorySize) != want.MemoryMB || int(*got.Timeout) != want.TimeoutSeconds || string(got.Architectures[0]) != want.Architecture || !maps.Equal(got.Environment.Variables, want.Environment) {
+			t.Errorf("%s runs with %d MB, %d s, %v, %v; want %+v", role, *got.MemorySize, *got.Timeout, got.Architectures, got.Environment.Variables, want)
+		}
+		if got.Runtime != "provided.al2023" || aws.ToString(got.Handler) != "bootstrap" {
+			t.Errorf("%s: runtime %s, handler %s", role, got.Runtime, aws.ToString(got.Handler))
+		}
+		reserved, err := client.GetFunctionConcurrency(t.Context(), &lambda.GetFunctionConcurrencyInput{FunctionName: got.FunctionName})
+		must(t, err)
+		if n := reserved.ReservedConcurrentExecutions; (n == nil) != (want.ReservedConcurrency == -1) || n != nil && int(*n) != want.ReservedConcurrency {
+			t.Errorf("%s: reserved concurrency %v, want %d", role, n, want.ReservedConcurrency)
+		}
+	}
+}
+
+func verifyTables(t *testing.T, client *dynamodb.Client, outputs stack.Outputs) {
+	for role, name := range outputs.Tables {
+		got, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+		must(t, err)
+		if keys := got.Table.KeySchema; len(keys) != 1 || aws.ToString(keys[0].AttributeName) != "pk" {
+			t.Errorf("%s: key %v, want pk alone", name, keys)
+		}
+		if status := got.Table.SSEDescription; status == nil || status.Status != "ENABLED" {
+			t.Errorf("%s is not encrypted with the account's key: %+v", name, status)
+		}
+		ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+		must(t, err)
+		want := map[string]string{"usage": "expires_at"}[role]
+		if attribute := aws.ToString(ttl.TimeToLiveDescription.AttributeName); attribute != want {
+			t.Errorf("%s expires by %q, want %q", name, attribute, want)
+		}
+	}
+}
+
+func verifyLogs(t *testing.T, client *cloudwatchlogs.Client) {
+	group := "/aws/apigateway/sekisho-dev/live/access"
+	filters, err := client.DescribeSubscriptionFilters(t.Context(), &cloudwatchlogs.DescribeSubscriptionFiltersInput{LogGroupName: &group})
+	must(t, err)
+	if len(filters.SubscriptionFilters) != 1 {
+		t.Fatalf("the access log has %d subscriptions, want 1", len(filters.SubscriptionFilters))
+	}
+	if got := aws.ToString(filters.SubscriptionFilters[0].DestinationArn); !strings.HasSuffix(got, ":function:sekisho-dev-settle") {
+		t.Errorf("the access log goes to %s, want settle", got)
+	}
+	groups, err := client.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/aws/")})
+	must(t, err)
+	for _, g := range groups.LogGroups {
+		if strings.Contains(aws.ToString(g.LogGroupName), "sekisho-dev") && aws.ToInt32(g.RetentionInDays) != 7 {
+			t.Errorf("%s is kept %d days, want 7", aws.ToString(g.LogGroupName), aws.ToInt32(g.RetentionInDays))
+		}
+	}
+}
+
+func verifyAlarms(t *testing.T, outputs stack.Outputs) {
+	var alarms struct {
+		Alarms []struct {
+			Name    string   `xml:"AlarmName"`
+			Actions []string `xml:"AlarmActions>member"`
+		} `xml:"DescribeAlarmsResult>MetricAlarms>member"`
+	}
+	askCloudWatch(t, url.Values{"Action": {"DescribeAlarms"}, "AlarmNamePrefix": {"sekisho-dev-"}}, &alarms)
+	want := []string{"sekisho-dev-failures", "sekisho-dev-latency", "sekisho-dev-refusals"}
+	for role := range outputs.Applied.Functions {
+		want = append(want, fmt.Sprintf("sekisho-dev-%s-errors", role), fmt.Sprintf("sekisho-dev-%s-throttles", role))
+	}
+	var have []string
+	for _, alarm := range alarms.Alarms {
+		have = append(have, alarm.Name)
+		if !slices.Equal(alarm.Actions, []string{outputs.TopicARN}) {
+			t.Errorf("%s notifies %v, want the topic", alarm.Name, alarm.Actions)
+		}
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		t.Errorf("alarms: %v, want %v", have, want)
+	}
+
+	var dashboard struct {
+		Body string `xml:"GetDashboardResult>DashboardBody"`
+	}
+	askCloudWatch(t, url.Values{"Action": {"GetDashboard"}, "DashboardName": {outputs.DashboardName}}, &dashboard)
+	for role := range outputs.Applied.Functions {
+		if !strings.Contains(dashboard.Body, `"sekisho-dev-`+role+`"`) {
+			t.Errorf("the dashboard does not show %s", role)
+		}
+	}
+}
+
+// askCloudWatch speaks CloudWatch's older protocol by hand: the SDK speaks only the newer
+// one by now, which moto 5.2.1 does not answer.
+func askCloudWatch(t *testing.T, question url.Values, answer any) {
+	t.Helper()
+	question.Set("Version", "2010-08-01")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cloud.Endpoint+"/", strings.NewReader(question.Encode()))
+	must(t, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20200101/"+awsfake.Region+"/monitoring/aws4_request, SignedHeaders=host, Signature=0")
+	response, err := http.DefaultClient.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	must(t, err)
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("CloudWatch %s: %s: %s", question.Get("Action"), response.Status, raw)
+	}
+	must(t, xml.Unmarshal(raw, answer))
+}
+
+func verifyTopic(t *testing.T, client *sns.Client, outputs stack.Outputs) {
+	topic, err := client.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &outputs.TopicARN})
+	must(t, err)
+	var policy struct {
+		Statement []struct {
+			Principal struct{ Service string }
+			Action    string
+			Resource  string
+			Condition struct{ StringEquals map[string]string }
+		}
+	}
+	must(t, json.Unmarshal([]byte(topic.Attributes["Policy"]), &policy))
+	var publishers []string
+	for _, s := range policy.Statement {
+		publishers = append(publishers, s.Principal.Service)
+		if !strings.EqualFold(s.Action, "sns:Publish") || s.Resource != outputs.TopicARN || s.Condition.StringEquals["aws:SourceAccount"] != awsfake.AccountID {
+			t.Errorf("%s may do more than publish here for this account: %+v", s.Principal.Service, s)
+		}
+	}
+	slices.Sort(publishers)
+	if want := []string{"budgets.amazonaws.com", "cloudwatch.amazonaws.com", "costalerts.amazonaws.com"}; !slices.Equal(publishers, want) {
+		t.Errorf("publishers: %v, want %v", publishers, want)
+	}
+	if topic.Attributes["KmsMasterKeyId"] == "" {
+		t.Error("the topic is not encrypted")
+	}
+	subscriptions, err := client.ListSubscriptionsByTopic(t.Context(), &sns.ListSubscriptionsByTopicInput{TopicArn: &outputs.TopicARN})
+	must(t, err)
+	if s := subscriptions.Subscriptions; len(s) != 1 || aws.ToString(s[0].Endpoint) != "finance@example.com" {
+		t.Errorf("subscriptions: %+v, want finance@example.com", s)
+	}
+}
+
+func verifyBudget(t *testing.T, client *budgets.Client, outputs stack.Outputs) {
+	which := &budgets.DescribeBudgetInput{AccountId: aws.String(awsfake.AccountID), BudgetName: aws.String("sekisho-dev-monthly")}
+	budget, err := client.DescribeBudget(t.Context(), which)
+	must(t, err)
+	if limit := budget.Budget.BudgetLimit; aws.ToString(limit.Unit) != "USD" || !slices.Contains([]string{"25", "25.0"}, aws.ToString(limit.Amount)) {
+		t.Errorf("limit: %s %s, want 25 USD", aws.ToString(limit.Amount), aws.ToString(limit.Unit))
+	}
+	if filter := budget.Budget.CostFilters["TagKeyValue"]; !slices.Equal(filter, []string{"user:sekisho-stack$sekisho-dev"}) { //nolint:staticcheck // what the provider sends
+		t.Errorf("the budget counts %v", filter)
+	}
+	notifications, err := client.DescribeNotificationsForBudget(t.Context(), &budgets.DescribeNotificationsForBudgetInput{AccountId: which.AccountId, BudgetName: which.BudgetName})
+	must(t, err)
+	var have []string
+	for _, n := range notifications.Notifications {
+		have = append(have, fmt.Sprintf("%s %g", n.NotificationType, n.Threshold))
+		verifySubscribers(t, client, which, n, outputs.TopicARN)
+	}
+	slices.Sort(have)
+	if want := []string{"ACTUAL 100", "ACTUAL 50", "ACTUAL 80", "FORECASTED 100"}; !slices.Equal(have, want) {
+		t.Errorf("notifications: %v, want %v", have, want)
+	}
+}
+
+func verifySubscribers(t *testing.T, client *budgets.Client, which *budgets.DescribeBudgetInput, n budgetstypes.Notification, topic string) {
+	t.Helper()
+	subscribers, err := client.DescribeSubscribersForNotification(t.Context(), &budgets.DescribeSubscribersForNotificationInput{
+		AccountId: which.AccountId, BudgetName: which.BudgetName, Notification: &n,
+	})
+	must(t, err)
+	var have []string
+	for _, s := range subscribers.Subscribers {
+		have = append(have, string(s.SubscriptionType)+" "+aws.ToString(s.Address))
+	}
+	slices.Sort(have)
+	if want := []string{"EMAIL finance@example.com", "SNS " + topic}; !slices.Equal(have, want) {
+		t.Errorf("%s %g tells %v, want %v", n.NotificationType, n.Threshold, have, want)
+	}
+}
+
+func verifyAnomalies(t *testing.T, client *costexplorer.Client, outputs stack.Outputs) {
+	got, err := client.GetAnomalySubscriptions(t.Context(), &costexplorer.GetAnomalySubscriptionsInput{})
+	must(t, err)
+	if len(got.AnomalySubscriptions) != 1 {
+		t.Fatalf("there are %d anomaly subscriptions, want 1", len(got.AnomalySubscriptions))
+	}
+	s := got.AnomalySubscriptions[0]
+	if s.Frequency != "IMMEDIATE" || len(s.Subscribers) != 1 || aws.ToString(s.Subscribers[0].Address) != outputs.TopicARN {
+		t.Errorf("anomalies are told %s to %+v, want at once, to the topic", s.Frequency, s.Subscribers)
+	}
+	if d := s.ThresholdExpression.Dimensions; d == nil || d.Key != "ANOMALY_TOTAL_IMPACT_ABSOLUTE" || !slices.Equal(d.Values, []string{"5"}) {
+		t.Errorf("anomalies are told from %+v, want an impact of 5 dollars", d)
+	}
+}
+
+// verifyGone asks AWS, not the state.
+func verifyGone(t *testing.T) {
+	emulator := reach(cloud.Endpoint)
+	functions, err := lambda.NewFromConfig(emulator).ListFunctions(t.Context(), &lambda.ListFunctionsInput{})
+	must(t, err)
+	tables, err := dynamodb.NewFromConfig(emulator).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	must(t, err)
+	apis, err := apigateway.NewFromConfig(emulator).GetRestApis(t.Context(), &apigateway.GetRestApisInput{})
+	must(t, err)
+	topics, err := sns.NewFromConfig(emulator).ListTopics(t.Context(), &sns.ListTopicsInput{})
+	must(t, err)
+	groups, err := cloudwatchlogs.NewFromConfig(emulator).DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
+	must(t, err)
+	for what, n := range map[string]int{
+		"functions": len(functions.Functions), "tables": len(tables.TableNames), "APIs": len(apis.Items),
+		"topics": len(topics.Topics), "log groups": len(groups.LogGroups),
+	} {
+		if n != 0 {
+			t.Errorf("%d %s are left", n, what)
+		}
+	}
+}
