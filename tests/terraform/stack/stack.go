@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,9 +61,14 @@ func New(w Where) (*Stack, error) {
 	}}, nil
 }
 
-// Init downloads or links the provider.
+// Init links the provider, or downloads it where the machine has none. That is the one step
+// that may reach a network, so the proxy that is not there stays out of it.
 func (s *Stack) Init(t testing.TB, ctx context.Context) error {
-	_, err := terraform.InitContextE(t, ctx, &s.options)
+	open := s.options
+	open.EnvVars = maps.Clone(s.options.EnvVars)
+	delete(open.EnvVars, "HTTP_PROXY")
+	delete(open.EnvVars, "HTTPS_PROXY")
+	_, err := terraform.InitContextE(t, ctx, &open)
 	return err
 }
 
