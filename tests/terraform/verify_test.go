@@ -244,7 +244,8 @@ func verifyBudget(t *testing.T, client *budgets.Client, outputs stack.Outputs) {
 	if limit := budget.Budget.BudgetLimit; aws.ToString(limit.Unit) != "USD" || !slices.Contains([]string{"25", "25.0"}, aws.ToString(limit.Amount)) {
 		t.Errorf("limit: %s %s, want 25 USD", aws.ToString(limit.Amount), aws.ToString(limit.Unit))
 	}
-	if filter := budget.Budget.CostFilters["TagKeyValue"]; !slices.Equal(filter, []string{"user:sekisho-stack$sekisho-dev"}) { //nolint:staticcheck // what the provider sends
+	//lint:ignore SA1019 Terraform's provider sends the filter in this field
+	if filter := budget.Budget.CostFilters["TagKeyValue"]; !slices.Equal(filter, []string{"user:sekisho-stack$sekisho-dev"}) {
 		t.Errorf("the budget counts %v", filter)
 	}
 	notifications, err := client.DescribeNotificationsForBudget(t.Context(), &budgets.DescribeNotificationsForBudgetInput{AccountId: which.AccountId, BudgetName: which.BudgetName})
