@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -56,6 +57,20 @@ func (a *answer) reset() {
 	a.status = 0
 	a.body.Reset()
 	clear(a.header)
+}
+
+// asStream makes a stream of one event out of a JSON answer, for who takes nothing else.
+// Errors with a status of their own stay JSON, as they do in the SDK.
+func (a *answer) asStream() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+		return
+	}
+	body := slices.Concat([]byte("event: message\ndata: "), a.body.Bytes(), []byte("\n\n"))
+	a.body.Reset()
+	a.body.Write(body)
+	a.header.Set("Content-Type", "text/event-stream")
 }
 
 func (a *answer) sendTo(w http.ResponseWriter) {

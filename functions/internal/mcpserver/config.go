@@ -132,6 +132,6 @@ func Handler(c Config) (lambdahttp.Func, error) {
 		return nil, err
 	}
 	return lambdahttp.Handler(h, func(v any, stack []byte) {
-		c.Log.Error("panic outside the MCP layer", zap.Any("panic", v), zap.ByteString("stack", stack))
+		logPanic(c.Log, v, stack)
 	}), nil
 }

@@ -192,6 +192,8 @@ func exchanges() []exchange {
 		{name: "call_progress_json_only", headers: keyed("accept", "application/json"), body: legacy("tools/call", lookup+`,"_meta":{"progressToken":"p1"}`)},
 		{name: "call_progress_failure", headers: keyed("accept", "application/json, text/event-stream"), body: legacy("tools/call", unknown+`,"_meta":{"progressToken":"p1"}`)},
 		{name: "call_stream_only", headers: keyed("accept", "text/event-stream"), body: legacy("tools/call", lookup)},
+		{name: "call_stream_only_failure", headers: keyed("accept", "text/event-stream"), body: legacy("tools/call", unknown)},
+		{name: "discover_legacy_stream_only", headers: keyed("accept", "text/event-stream"), body: legacy("server/discover", "")},
 		{name: "list_limited", headers: with("x-api-key", limitedKey), body: legacy("tools/list", "")},
 		{name: "list_underscore_modern", headers: era("tools/list"), body: modern("tools/list", ""), change: underscored},
 		{name: "list_cursor", headers: authed, body: legacy("tools/list", `"cursor":"?"`)},
@@ -200,8 +202,8 @@ func exchanges() []exchange {
 
 func underscored(c *mcpserver.Config) { c.ToolNames = mcpserver.Underscore }
 
-// TestExchanges holds every answer to its golden file: status, all headers, body, and what
-// the REST API was asked.
+// TestExchanges holds every answer to its golden file: status, all headers, body, what the
+// REST API was asked, and the line in the log.
 func TestExchanges(t *testing.T) {
 	seen := map[string]bool{}
 	for _, x := range exchanges() {
@@ -216,7 +218,7 @@ func TestExchanges(t *testing.T) {
 			}
 			w := newWorld(t, change...)
 			response := w.event(t.Context(), x.event())
-			got := x.write(response, w.called())
+			got := x.write(response, w.called(), w.log.String())
 			compare(t, filepath.Join("testdata", "exchanges", x.name+".txt"), got)
 			holdsRules(t, x, response)
 			noSecrets(t, w, response)
@@ -304,7 +306,7 @@ func (x *exchange) event() events.APIGatewayProxyRequest {
 }
 
 // write puts request and answer into one readable text.
-func (x *exchange) write(r events.APIGatewayProxyResponse, calls []string) []byte {
+func (x *exchange) write(r events.APIGatewayProxyResponse, calls []string, log string) []byte {
 	var b bytes.Buffer
 	path := x.path
 	if path == "" {
@@ -321,6 +323,9 @@ func (x *exchange) write(r events.APIGatewayProxyResponse, calls []string) []byt
 	fmt.Fprintf(&b, "> %s\n\n", body)
 	for _, call := range slices.Sorted(slices.Values(calls)) { // the diagnosis calls at once
 		fmt.Fprintf(&b, "REST %s\n", call)
+	}
+	for line := range strings.Lines(log) {
+		fmt.Fprintf(&b, "LOG %s", line)
 	}
 	fmt.Fprintf(&b, "< %d\n", r.StatusCode)
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {

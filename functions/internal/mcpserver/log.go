@@ -53,13 +53,13 @@ func (s *server) logExchange(x *exchange, status int, took time.Duration) {
 // survive keeps a panic in a goroutine of ours from ending the process. Use it deferred.
 func (s *server) survive() {
 	if v := recover(); v != nil {
-		s.logPanic(v)
+		logPanic(s.Log, v, debug.Stack())
 	}
 }
 
 // logPanic writes what is needed to find a panic: what it said, unless it is a value that
 // may hold anything, and where it was.
-func (s *server) logPanic(v any) {
+func logPanic(log *zap.Logger, v any, stack []byte) {
 	said := fmt.Sprintf("a %T", v)
 	switch v := v.(type) {
 	case error:
@@ -67,5 +67,5 @@ func (s *server) logPanic(v any) {
 	case string:
 		said = v
 	}
-	s.Log.Error("panic", zap.String("panic", said), zap.ByteString("stack", debug.Stack()))
+	log.Error("panic", zap.String("panic", said), zap.ByteString("stack", stack))
 }

@@ -31,11 +31,11 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 			err = t.validate(args)
 		}
 		if err != nil {
-			return c.fail(invalidArgument(err)), nil
+			return s.fail(c, invalidArgument(err)), nil
 		}
 		until, err := deadline(c.context())
 		if err != nil {
-			return c.fail(problem.New(problem.Timeout, "No time was left to begin; the call did not run.")), nil
+			return s.fail(c, problem.New(problem.Timeout, "No time was left to begin; the call did not run.")), nil
 		}
 		p := newProgress(ctx, r, t)
 		limited, cancel := context.WithDeadline(c.context(), until)
@@ -43,7 +43,7 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 		body, refused := s.run(limited, c, t, args, p)
 		p.done()
 		if refused != nil {
-			return c.fail(refused), nil
+			return s.fail(c, refused), nil
 		}
 		c.setOutcome("ok")
 		return &mcp.CallToolResult{
@@ -158,17 +158,17 @@ func (s *server) unreached(ctx context.Context, op *contract.Operation, err erro
 }
 
 // fail makes an error result of a problem and notes it for the log.
-func (c *call) fail(p *problem.Problem) *mcp.CallToolResult {
+func (s *server) fail(c *call, p *problem.Problem) *mcp.CallToolResult {
 	c.setOutcome(string(p.Code))
-	return failed(p)
+	return s.failed(p)
 }
 
-// failed is an error result: one text with one JSON object. Structured content would have
-// to fit the tool's output schema, and clients check that it does
-// (modelcontextprotocol/typescript-sdk#1943).
-func failed(p *problem.Problem) *mcp.CallToolResult {
+// failed is an error result: one text with one JSON object, which names tools as the list
+// does. Structured content would have to fit the tool's output schema, and clients check
+// that it does (modelcontextprotocol/typescript-sdk#1943).
+func (s *server) failed(p *problem.Problem) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		IsError: true,
-		Content: []mcp.Content{&mcp.TextContent{Text: string(p.AgentJSON())}},
+		Content: []mcp.Content{&mcp.TextContent{Text: s.names.Replace(string(p.AgentJSON()))}},
 	}
 }

@@ -126,6 +126,17 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// TestHintsNameTools: with underscore names, hints name tools so that a strict host can
+// call them.
+func TestHintsNameTools(t *testing.T) {
+	w := newWorld(t, underscored)
+	w.rest = refuses(429, nil, limited())
+	r, _ := w.callTool(t.Context(), "postal_lookup", `{"postal_code":"100-0001"}`)
+	if hint := failure(t, r).Hint; !strings.Contains(hint, "utility_get_usage") || strings.Contains(hint, "utility.") {
+		t.Errorf("hint: %s", hint)
+	}
+}
+
 // TestKeyGoesToTheAPIOnly: with every counted call, not with the health check, and never
 // after a redirect.
 func TestKeyGoesToTheAPIOnly(t *testing.T) {

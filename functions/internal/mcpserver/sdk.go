@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,7 +25,7 @@ const instructions = "Calls of counted tools take units from the monthly limit o
 // newSDKServer makes the one server of the process. It declares tools and nothing else.
 func (s *server) newSDKServer() *mcp.Server {
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "sekisho", Title: "Sekisho", Version: s.Version}, &mcp.ServerOptions{
-		Instructions:              s.tools.renamer(s.ToolNames).Replace(instructions),
+		Instructions:              s.names.Replace(instructions),
 		Capabilities:              &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SupportedProtocolVersions: versions,
 		// The list differs by key, so nobody but the caller may keep it; the SDK would say
@@ -50,7 +51,7 @@ func (s *server) recovering(next mcp.MethodHandler) mcp.MethodHandler {
 		c := callOf(ctx)
 		defer func() {
 			if v := recover(); v != nil {
-				s.logPanic(v)
+				logPanic(s.Log, v, debug.Stack())
 				result, err = s.afterPanic(c, method)
 			}
 		}()
@@ -68,7 +69,7 @@ func (s *server) afterPanic(c *call, method string) (mcp.Result, error) {
 	p := problem.New(problem.Internal, "")
 	c.setOutcome(string(p.Code))
 	if method == "tools/call" {
-		return failed(p), nil
+		return s.failed(p), nil
 	}
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: sentence(p), Data: p.AgentJSON()}
 }
@@ -115,7 +116,7 @@ func (s *server) checkTool(c *call, params *mcp.CallToolParamsRaw) (mcp.Result, 
 	params.Name = t.listed
 	c.setTool(t.name)
 	if !s.allows(c, t.name) {
-		return c.fail(problem.New(problem.ToolDisabled, "")), nil
+		return s.fail(c, problem.New(problem.ToolDisabled, "")), nil
 	}
 	return nil, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -23,8 +24,10 @@ const maxBody = 1 << 20
 type server struct {
 	Config
 	tools *toolSet
-	// plain answers as application/json, streaming as one text/event-stream. Both serve the
-	// same SDK server.
+	// names replaces the contract's names of tools in a text by those of the list.
+	names *strings.Replacer
+	// plain answers as application/json, streaming as text/event-stream, for calls with
+	// progress. Both serve the same SDK server.
 	plain, streaming http.Handler
 }
 
@@ -34,6 +37,7 @@ func newServer(c Config) (*server, error) {
 	if s.tools, err = newToolSet(c.API, c.ToolNames); err != nil {
 		return nil, err
 	}
+	s.names = s.tools.renamer(c.ToolNames)
 	inner := s.newSDKServer()
 	get := func(*http.Request) *mcp.Server { return inner }
 	options := mcp.StreamableHTTPOptions{
@@ -70,7 +74,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *server) serve(a *answer, r *http.Request, x *exchange) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.logPanic(v)
+			logPanic(s.Log, v, debug.Stack())
 			a.reset()
 			x.refuse(a, refuse(nil, problem.New(problem.Internal, "")))
 		}
@@ -144,7 +148,7 @@ func readMessage(r *http.Request) (*message, *refusal) {
 	}
 	m, f := parseMessage(body)
 	if f != nil {
-		return nil, invalid(status(modern(r.Header.Get(versionHeader), nil), f.code), f.code, f.id, f.detail)
+		return nil, invalid(http.StatusBadRequest, f.code, f.id, f.detail)
 	}
 	return m, nil
 }
@@ -206,8 +210,7 @@ func (s *server) passOn(a *answer, r *http.Request, m *message, x *exchange) {
 	inner.Header.Set("Content-Type", "application/json")
 	inner.Header.Del("Last-Event-Id") // nothing can be resumed
 	inner.Header.Del("Mcp-Session-Id")
-	// A call with progress needs a stream, and who takes streams only gets one.
-	if wantsStream && (!wantsJSON || m.progress && m.method == "tools/call") {
+	if wantsStream && m.progress && m.method == "tools/call" {
 		s.streaming.ServeHTTP(a, inner)
 	} else {
 		s.plain.ServeHTTP(a, inner)
@@ -217,6 +220,9 @@ func (s *server) passOn(a *answer, r *http.Request, m *message, x *exchange) {
 	if refused := a.repair(r.Context(), m); refused != nil {
 		a.reset()
 		x.refuse(a, refused)
+	}
+	if !wantsJSON {
+		a.asStream()
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 
 // modern says which era a request belongs to, by its header and its _meta.
 func modern(header string, m *message) bool {
-	return header >= modernSince || m != nil && m.version >= modernSince
+	return header >= modernSince || m.version >= modernSince
 }
 
 // checkVersion refuses a version that is not served, and a header that contradicts the
@@ -56,13 +56,11 @@ func checkNotification(h http.Header, m *message) *refusal {
 	return nil
 }
 
-// status is the HTTP status of a JSON-RPC error in reply to a request. Since 2026-07-28
+// status is the HTTP status of a JSON-RPC error in reply to a well-formed request. Since 2026-07-28
 // the specification names them; before, an error that the method itself gives is an
 // ordinary answer.
 func status(isModern bool, code int64) int {
 	switch {
-	case code == jsonrpc.CodeParseError || code == jsonrpc.CodeInvalidRequest:
-		return http.StatusBadRequest
 	case !isModern:
 		return http.StatusOK
 	case code == jsonrpc.CodeMethodNotFound:
