@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/dynamo"
 	"sekisho/functions/internal/logging"
 	"sekisho/functions/internal/mcpserver"
@@ -26,7 +27,7 @@ func run(ctx context.Context, getenv func(string) string) error {
 	if err != nil {
 		return err
 	}
-	store, err := dynamo.FromEnv(getenv)
+	store, err := dynamo.FromEnv(getenv, config.AccountsTable)
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,7 @@ type stores struct {
 // open opens what the flags name. A laptop's directory must exist, so that a typo is told
 // and not made into a new, empty store.
 func (f storeFlags) open(ctx context.Context) (*stores, error) {
-	if (f.AccountsTable == "") != (f.UsageTable == "") {
-		return nil, badUsage(errors.New("give both --accounts-table and --usage-table, or neither"))
-	}
-	if f.AccountsTable != "" {
+	if f.AccountsTable+f.UsageTable != "" {
 		return f.openTables(ctx)
 	}
 	if _, err := os.Stat(filepath.Join(f.Data, databaseFile)); errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +50,29 @@ func (f storeFlags) open(ctx context.Context) (*stores, error) {
 	return openDirectory(ctx, f.Data, f.Plans)
 }
 
+// openOrCreate is open for the service itself, which makes its directory and remembers the
+// plans in it.
+func (f storeFlags) openOrCreate(ctx context.Context) (*stores, error) {
+	if err := os.MkdirAll(f.Data, 0o700); err != nil {
+		return nil, badUsage(fmt.Errorf("data directory: %w; name one that can be written with --data", err))
+	}
+	if f.AccountsTable+f.UsageTable != "" {
+		return f.openTables(ctx)
+	}
+	st, err := openDirectory(ctx, f.Data, f.Plans)
+	if err != nil {
+		return nil, err
+	}
+	if err := savePlans(f.Data, st.plans); err != nil {
+		return nil, badUsage(errors.Join(err, st.close()))
+	}
+	return st, nil
+}
+
 func (f storeFlags) openTables(ctx context.Context) (*stores, error) {
+	if f.AccountsTable == "" || f.UsageTable == "" {
+		return nil, badUsage(errors.New("give both --accounts-table and --usage-table, or neither"))
+	}
 	plans, err := account.ParsePlans(f.Plans)
 	if err != nil {
 		return nil, badUsage(err)
@@ -71,11 +90,8 @@ const (
 	plansFile    = "plans.json"
 )
 
-// openDirectory opens or creates a laptop's data.
+// openDirectory opens a laptop's data, and makes the database where there is none.
 func openDirectory(ctx context.Context, dir, plansJSON string) (*stores, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, badUsage(fmt.Errorf("data directory: %w; name one that can be written with --data", err))
-	}
 	plans, err := directoryPlans(dir, plansJSON)
 	if err != nil {
 		return nil, badUsage(err)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +20,8 @@ import (
 )
 
 type upCmd struct {
+	storeFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
-	Data     string        `help:"Directory of the data; made if there is none." default:"${data}" placeholder:"DIR"`
 	Plan     []string      `help:"A plan and its monthly limit per key (or unlimited); given once or more, these replace the default plans." placeholder:"NAME=LIMIT"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
@@ -43,14 +42,14 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return badUsage(fmt.Errorf("listen on %s: %w; choose another address with --listen, port 0 for any free port", c.Listen, reason(err)))
 	}
 	defer listener.Close()
-	st, err := openDirectory(ctx, c.Data, plans)
+	if plans != "" {
+		c.Plans = plans
+	}
+	st, err := c.openOrCreate(ctx)
 	if err != nil {
 		return err
 	}
 	defer st.close()
-	if err := savePlans(c.Data, st.plans); err != nil {
-		return badUsage(err)
-	}
 	created, err := firstKeys(ctx, st)
 	if err != nil {
 		return err

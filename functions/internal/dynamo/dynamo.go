@@ -48,21 +48,23 @@ func New(client *dynamodb.Client, tables Tables) *Store {
 	return &Store{client: client, tables: tables, attempt: attemptTimeout}
 }
 
-// FromEnv makes the store of a Lambda function from its environment.
-func FromEnv(getenv func(name string) string) (*Store, error) {
+// FromEnv makes the store of a Lambda function from its environment. tables are the
+// variables of the tables that the function uses, config.AccountsTable or
+// config.UsageTable: these must be set. It is given rights on no others.
+func FromEnv(getenv func(name string) string, tables ...string) (*Store, error) {
 	env := config.Env(getenv)
 	cfg, err := awsenv.Config(env)
 	if err != nil {
 		return nil, err
 	}
-	var tables Tables
-	if tables.Accounts, err = env.Required(config.AccountsTable); err != nil {
-		return nil, err
+	for _, name := range tables {
+		if _, err := env.Required(name); err != nil {
+			return nil, err
+		}
 	}
-	if tables.Usage, err = env.Required(config.UsageTable); err != nil {
-		return nil, err
-	}
-	return New(dynamodb.NewFromConfig(cfg), tables), nil
+	return New(dynamodb.NewFromConfig(cfg), Tables{
+		Accounts: env(config.AccountsTable), Usage: env(config.UsageTable),
+	}), nil
 }
 
 // Accounts is the store of users and keys.

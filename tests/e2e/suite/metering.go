@@ -132,18 +132,19 @@ func testZeroQuota(t *testing.T, g Target) {
 		r := g.callTool(t, k.Secret, "utility.diagnose_mcp", `{}`).tool(t)
 		var d struct {
 			OK     bool
+			Advice string
 			Checks []struct {
 				Name string
 				OK   bool
 			}
 		}
 		decode(t, r.StructuredContent, &d)
-		if r.IsError || len(d.Checks) != 4 {
+		if r.IsError || len(d.Checks) != 4 || d.OK || !strings.Contains(d.Advice, "limit") {
 			t.Errorf("utility.diagnose_mcp: %+v", r)
 		}
 		for _, c := range d.Checks {
-			if !c.OK {
-				t.Errorf("diagnosis at zero quota: %s is not ok: %s", c.Name, r.StructuredContent)
+			if c.OK == (c.Name == "usage") {
+				t.Errorf("diagnosis at zero quota: all but usage must be ok: %s", r.StructuredContent)
 			}
 		}
 		if a := g.get(t, "/v1/user/tool-settings", k.Secret); a.Status != 200 {
