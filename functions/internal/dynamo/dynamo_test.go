@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/moto"
 	"sekisho/functions/internal/ratelimit"
@@ -162,12 +163,12 @@ func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 	env := map[string]string{"AWS_REGION": "ap-northeast-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 	get := func(name string) string { return env[name] }
 	for _, name := range []string{"SEKISHO_ACCOUNTS_TABLE", "SEKISHO_USAGE_TABLE"} {
-		if _, err := FromEnv(get); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := FromEnv(get, config.AccountsTable, config.UsageTable); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one that names %s", err, name)
 		}
 		env[name] = "t"
 	}
-	if s, err := FromEnv(get); err != nil || s.tables != (Tables{Accounts: "t", Usage: "t"}) {
+	if s, err := FromEnv(get, config.AccountsTable, config.UsageTable); err != nil || s.tables != (Tables{Accounts: "t", Usage: "t"}) {
 		t.Errorf("store %+v, error %v", s, err)
 	}
 }
