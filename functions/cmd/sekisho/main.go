@@ -23,6 +23,8 @@ type cli struct {
 	Keys    keysCmd          `cmd:"" help:"Create, list, revoke and rotate API keys."`
 	Plan    planCmd          `cmd:"" help:"Give a user another plan."`
 	Usage   usageCmd         `cmd:"" help:"Show who used how much in a month."`
+	Probe   probeCmd         `cmd:"" help:"Show one outbound call's life: attempts, waits, and what an agent would see."`
+	Sizing  sizingCmd        `cmd:"" help:"Suggest a reserved concurrency from expected traffic."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sekisho runs one command line in this process.
+func sekisho(t *testing.T, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), args, streams{&o, &e, os.Getenv})
+	return o.String(), e.String(), code
+}
+
+func TestSizing(t *testing.T) {
+	for _, c := range []struct {
+		rps, seconds string
+		want         float64
+	}{{"5", "0.4", 5}, {"10", "0.4", 8}, {"0.1", "0.1", 1}, {"100", "1", 120}} {
+		out, errs, code := sekisho(t, "sizing", "--json", "--rps", c.rps, "--seconds", c.seconds)
+		var got map[string]float64
+		if code != 0 || json.Unmarshal([]byte(out), &got) != nil || got["reserved_concurrency"] != c.want {
+			t.Errorf("%s × %s: %s%s, want %g", c.rps, c.seconds, out, errs, c.want)
+		}
+	}
+	if _, errs, code := sekisho(t, "sizing", "--rps", "0", "--seconds", "1"); code != exitUsage || !strings.Contains(errs, "above 0") {
+		t.Errorf("no traffic: %d %s", code, errs)
+	}
+}
+
+func TestProbeExitCodes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/401" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{}`))
+	}))
+	defer server.Close()
+	for path, want := range map[string]int{"/": 0, "/401": 1} {
+		if out, errs, code := sekisho(t, "probe", server.URL+path); code != want {
+			t.Errorf("%s: exit code %d, want %d: %s%s", path, code, want, out, errs)
+		}
+	}
+	if _, _, code := sekisho(t, "probe", "--attempts", "9", server.URL); code != exitUsage {
+		t.Errorf("nine attempts: exit code %d, want %d", code, exitUsage)
+	}
+}
+
+// TestBadSurroundings: one clear line, exit code 2, and nothing made.
+func TestBadSurroundings(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"busy port":       {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
+		"bad address":     {[]string{"up", "--listen", "nowhere", "--data", fresh}, "--listen"},
+		"a file as data":  {[]string{"up", "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "x")}, "--data"},
+		"bad plan":        {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--plan", "demo"}, "NAME=LIMIT"},
+		"negative plan":   {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--plan", "demo=-1"}, "0 or more"},
+		"no data":         {[]string{"keys", "list", "--data", fresh}, "sekisho up"},
+		"one table":       {[]string{"keys", "list", "--accounts-table", "a"}, "--usage-table"},
+		"bad month":       {[]string{"usage", "--month", "11/2026", "--data", fresh}, "YYYY-MM"},
+		"unknown command": {[]string{"upp"}, "upp"},
+	} {
+		_, errs, code := sekisho(t, c.args...)
+		if code != exitUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: exit code %d, %q; want %d and %q", name, code, errs, exitUsage, c.says)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(fresh, databaseFile)); err == nil {
+		t.Error("a refused start made a database")
+	}
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"sekisho/functions/internal/probe"
+)
+
+type probeCmd struct {
+	URL        string        `arg:"" help:"URL to call."`
+	Timeout    time.Duration `help:"Timeout of one attempt, body included." default:"15s"`
+	Attempts   int           `help:"Most attempts, 1 to 4." default:"4"`
+	Method     string        `help:"HTTP method." default:"GET"`
+	Idempotent bool          `help:"Sending it again does no harm, whatever the method."`
+	JSON       bool          `name:"json" help:"Print one JSON object a line."`
+}
+
+func (c probeCmd) Run(ctx context.Context, s streams) error {
+	code := probe.Run(ctx, probe.Options{
+		URL: c.URL, Timeout: c.Timeout, Attempts: c.Attempts, Method: c.Method, Idempotent: c.Idempotent, JSON: c.JSON,
+	}, s.out, s.err)
+	if code == 0 {
+		return nil
+	}
+	return exitCode(code)
+}
