@@ -36,7 +36,9 @@ func TestDynamo(t *testing.T) {
 	plans := fmt.Sprintf(`{%q:%d}`, suite.Plan, suite.Limit)
 	store := []string{"--accounts-table", "e2e-accounts", "--usage-table", "e2e-usage", "--plans", plans}
 	t.Run("suite", func(t *testing.T) {
-		r := up(t, environment, append(store, "--data", t.TempDir())...)
+		// A hundred calls at once queue in moto, which has one thread: on a slow machine the
+		// last of them waits longer than the authorizer's 5 seconds.
+		r := up(t, environment, append(store, "--data", t.TempDir(), "--timeout", "authorizer=28s")...)
 		suite.Run(t, suite.Target{
 			MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Repeats: 10, Settled: 30 * time.Second,
 			Sekisho: sekisho(environment, store...),

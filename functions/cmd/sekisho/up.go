@@ -24,15 +24,26 @@ type upCmd struct {
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and its monthly limit per key (or unlimited); given once or more, these replace the default plans." placeholder:"NAME=LIMIT"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
+	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
 	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
 }
+
+// longestTimeout is Lambda's own limit (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
+const longestTimeout = 15 * time.Minute
 
 // settleTime is how long a stop waits for refunds that are on their way.
 const settleTime = 5 * time.Second
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
 	plans, err := c.plans()
+	if err != nil {
+		return badUsage(err)
+	}
+	env := map[string]string{
+		config.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
+	}
+	functions, err := c.functions(env)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -54,7 +65,8 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	return c.serve(ctx, s, st, listener, created)
+	env[config.Plans] = st.plans.String()
+	return c.serve(ctx, s, st, listener, functions, created)
 }
 
 // plans returns the flags' plans as configuration; "" when none were given.
@@ -78,16 +90,14 @@ func reason(err error) error {
 	return err
 }
 
-func (c upCmd) serve(ctx context.Context, s streams, st *stores, listener net.Listener, created map[string]string) error {
+func (c upCmd) serve(
+	ctx context.Context, s streams, st *stores, listener net.Listener, functions map[string]stack.Function, created map[string]string,
+) error {
 	log, err := os.OpenFile(filepath.Join(c.Data, "log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return badUsage(fmt.Errorf("log file: %w", err))
 	}
 	defer log.Close()
-	functions, err := c.functions(st.plans)
-	if err != nil {
-		return badUsage(err)
-	}
 	service, err := stack.New(stack.Config{
 		Functions: functions, Stores: st, Domain: listener.Addr().String(), Stage: "local", Log: log, Now: time.Now,
 	})
@@ -114,25 +124,48 @@ func (c upCmd) serve(ctx context.Context, s streams, st *stores, listener net.Li
 	return service.Close(stopping)
 }
 
-func (c upCmd) functions(plans account.Plans) (map[string]stack.Function, error) {
-	functions := stack.Defaults(map[string]string{
-		config.Plans:           plans.String(),
-		config.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
-	})
-	for _, flag := range c.Reserved {
-		name, value, ok := strings.Cut(flag, "=")
+// functions are those of the contract, all with one environment, changed as the flags say.
+func (c upCmd) functions(env map[string]string) (map[string]stack.Function, error) {
+	functions := stack.Defaults(env)
+	err := change(functions, "reserved", c.Reserved, func(f *stack.Function, value string) error {
 		n, err := strconv.Atoi(value)
-		if !ok || err != nil || n < -1 {
-			return nil, fmt.Errorf("--reserved %s: write FUNCTION=N, with N 0 or more, or -1 for no reservation", flag)
-		}
-		f, ok := functions[name]
-		if !ok {
-			return nil, fmt.Errorf("--reserved %s: there is no function %q; there are: %s", flag, name, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
+		if err != nil || n < -1 {
+			return errors.New("write FUNCTION=N, with N 0 or more, or -1 for no reservation")
 		}
 		f.Reserved = n
-		functions[name] = f
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = change(functions, "timeout", c.Timeout, func(f *stack.Function, value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < time.Millisecond || d > longestTimeout {
+			return errors.New("write FUNCTION=DURATION, such as mcp=2s, with a duration from 1ms to 15m")
+		}
+		f.Timeout = d
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return functions, nil
+}
+
+// change sets what flags of the form FUNCTION=VALUE say.
+func change(functions map[string]stack.Function, option string, flags []string, set func(f *stack.Function, value string) error) error {
+	for _, flag := range flags {
+		name, value, _ := strings.Cut(flag, "=")
+		f, ok := functions[name]
+		if !ok {
+			return fmt.Errorf("--%s %s: there is no function %q; there are: %s", option, flag, name, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
+		}
+		if err := set(&f, value); err != nil {
+			return fmt.Errorf("--%s %s: %w", option, flag, err)
+		}
+		functions[name] = f
+	}
+	return nil
 }
 
 // firstKeys makes one user and key for every plan that has no user of its name yet.

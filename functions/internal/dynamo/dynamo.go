@@ -40,8 +40,8 @@ type Store struct {
 
 // attemptTimeout is far above what DynamoDB takes (some ten milliseconds): a write that is
 // given up too early is of unknown fate, and under load that makes many out of a slow one.
-// Where the caller's deadline is nearer than twice this, it decides.
-const attemptTimeout = 5 * time.Second
+// Where the caller's deadline is nearer than twice this, as the authorizer's is, it decides.
+const attemptTimeout = 15 * time.Second
 
 // New makes a store over two tables that exist.
 func New(client *dynamodb.Client, tables Tables) *Store {
