@@ -24,6 +24,7 @@ type cli struct {
 	Plan    planCmd          `cmd:"" help:"Give a user another plan."`
 	Usage   usageCmd         `cmd:"" help:"Show who used how much in a month."`
 	Probe   probeCmd         `cmd:"" help:"Show one outbound call's life: attempts, waits, and what an agent would see."`
+	Tools   toolsCmd         `cmd:"" help:"Show what the list of tools costs an agent, in bytes and tokens."`
 	Sizing  sizingCmd        `cmd:"" help:"Suggest a reserved concurrency from expected traffic."`
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -94,3 +94,48 @@ func TestBadSurroundings(t *testing.T) {
 		t.Error("a refused start made a database")
 	}
 }
+
+// TestTools: the parts add up, and what a key switches off is gone from them.
+func TestTools(t *testing.T) {
+	read := func(args ...string) (report toolCosts) {
+		out, errs, code := sekisho(t, append([]string{"tools", "--format", "json"}, args...)...)
+		if code != 0 || json.Unmarshal([]byte(out), &report) != nil {
+			t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+		for _, parts := range [][]toolCost{report.Tools, report.Categories} {
+			sum := toolCost{Name: "all"}
+			for _, part := range parts {
+				sum.add(part)
+			}
+			if sum != report.Total {
+				t.Errorf("%v: the parts make %+v, the total is %+v", args, sum, report.Total)
+			}
+		}
+		return report
+	}
+	all, less := read(), read("--off", "calendar", "--off", "convert.units")
+	for _, tool := range less.Tools {
+		if tool.Category == "calendar" || tool.Name == "convert.units" {
+			t.Errorf("%s is off and counted", tool.Name)
+		}
+	}
+	if less.Total.Tools >= all.Total.Tools || less.Total.Tokens >= all.Total.Tokens || less.Total.Tokens == 0 {
+		t.Errorf("all %+v, less %+v", all.Total, less.Total)
+	}
+	out, _, code := sekisho(t, "tools", "--names", "underscore")
+	if code != 0 || !strings.Contains(out, "  postal_lookup ") || strings.Contains(out, "postal.lookup") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if _, errs, code := sekisho(t, "tools", "--off", "calender"); code != exitUsage || !strings.Contains(errs, "calendar.holidays") {
+		t.Errorf("a misspelt category: %d %s", code, errs)
+	}
+}
+
+// TestEstimateTokens: four ASCII characters, or one other, are a token.
+func TestEstimateTokens(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "千代田": 3, "ab千": 2} {
+		if got := estimateTokens([]byte(text)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

@@ -153,26 +153,6 @@ func (op *Operation) Validate(args map[string]any) error {
 	return nil
 }
 
-// explain makes the validator's path of steps into a sentence about one argument.
-func (op *Operation) explain(err error) error {
-	text := err.Error()
-	name := ""
-	if m := propertyPath.FindStringSubmatch(text); m != nil {
-		name = m[1]
-	}
-	for {
-		_, rest, ok := strings.Cut(text, "validating ")
-		if !ok {
-			break
-		}
-		_, text, ok = strings.Cut(rest, ": ")
-		if !ok {
-			break
-		}
-	}
-	return op.wrong(name, clip(text))
-}
-
 func (op *Operation) wrong(name, message string) error {
 	if p, ok := op.properties[name]; ok && p.description != "" {
 		message += ". Expected: " + p.description

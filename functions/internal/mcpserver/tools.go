@@ -35,7 +35,11 @@ var noArguments = json.RawMessage(`{"type":"object","properties":{},"additionalP
 func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 	set := &toolSet{byName: map[string]*tool{}}
 	for _, op := range api.Tools() {
-		set.all = append(set.all, newOperationTool(op))
+		t, err := newOperationTool(op)
+		if err != nil {
+			return nil, fmt.Errorf("mcpserver: tool %s: %w", op.ID, err)
+		}
+		set.all = append(set.all, t)
 	}
 	for _, c := range api.Composites {
 		set.all = append(set.all, newCompositeTool(c))
@@ -82,14 +86,18 @@ func (s *toolSet) renamer(names ToolNames) *strings.Replacer {
 
 func underscore(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-func newOperationTool(op *contract.Operation) *tool {
+func newOperationTool(op *contract.Operation) (*tool, error) {
+	input, err := listedInput(op.Input)
+	if err != nil {
+		return nil, err
+	}
 	return &tool{name: op.ID, category: op.Category, operation: op, definition: &mcp.Tool{
 		Title:        cmp.Or(op.Annotations.Title, op.Summary),
 		Description:  op.Description,
-		InputSchema:  op.Input,
+		InputSchema:  input,
 		OutputSchema: schemaOrNone(op.Output),
 		Annotations:  annotations(op.Annotations),
-	}}
+	}}, nil
 }
 
 func newCompositeTool(c *contract.Composite) *tool {

@@ -1,0 +1,46 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/mcpserver"
+)
+
+// TestListing: what is measured is what is sent, byte by byte.
+func TestListing(t *testing.T) {
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range []mcpserver.ToolNames{mcpserver.Canonical, mcpserver.Underscore} {
+		list, err := mcpserver.Listing(api, names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, func(c *mcpserver.Config) { c.ToolNames = names })
+		var sent struct {
+			Result struct{ Tools []json.RawMessage }
+		}
+		if err := json.Unmarshal([]byte(w.post(legacy("tools/list", "")).Body), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if len(sent.Result.Tools) != len(list) || len(list) == 0 {
+			t.Fatalf("%s: %d tools sent, %d listed", names, len(sent.Result.Tools), len(list))
+		}
+		for i, l := range list {
+			if string(sent.Result.Tools[i]) != string(l.Entry) {
+				t.Errorf("%s: sent\n%s\nlisted\n%s", l.Name, sent.Result.Tools[i], l.Entry)
+			}
+			var prompt struct {
+				Name        string
+				Description string
+				InputSchema map[string]any `json:"input_schema"`
+			}
+			if err := json.Unmarshal(l.Prompt, &prompt); err != nil || prompt.Name != l.Name || prompt.Description == "" || prompt.InputSchema["type"] != "object" {
+				t.Errorf("%s: %v in %s", l.Name, err, l.Prompt)
+			}
+		}
+	}
+}
