@@ -1,4 +1,4 @@
-.PHONY: up build test lint fmt generate bench fuzz clean
+.PHONY: up build test interop lint fmt generate bench fuzz clean
 
 # Run the whole service on this machine. Options: make up UP="--plan demo=50".
 UP ?=
@@ -16,6 +16,10 @@ build:
 
 test:
 	scripts/test
+
+# Official conformance suites; needs npm.
+interop:
+	scripts/interop
 
 lint:
 	scripts/lint

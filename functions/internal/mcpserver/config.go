@@ -70,6 +70,9 @@ type Config struct {
 	// protocol available: the official conformance suite needs tools, prompts and
 	// resources of its own. Nil in every deployment.
 	Extend func(*mcp.Server)
+	// ExtendStreams names those tools of Extend that send notifications without a progress
+	// token: their calls are answered as a stream where the caller takes one.
+	ExtendStreams []string
 }
 
 // withDefaults checks the configuration and fills in what was left out.

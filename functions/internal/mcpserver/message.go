@@ -120,6 +120,15 @@ func (m *message) readMeta() {
 	m.progress = ok && validID(token)
 }
 
+// name is that of the tool or prompt in params; empty where there is none.
+func (m *message) name() string {
+	var params map[string]json.RawMessage
+	if json.Unmarshal(m.params, &params) != nil {
+		return ""
+	}
+	return text(params["name"])
+}
+
 // encode writes the message for the SDK.
 func (m *message) encode() []byte {
 	method, _ := json.Marshal(m.method) // strings always encode

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,7 +211,7 @@ func (s *server) passOn(a *answer, r *http.Request, m *message, x *exchange) {
 	inner.Header.Set("Content-Type", "application/json")
 	inner.Header.Del("Last-Event-Id") // nothing can be resumed
 	inner.Header.Del("Mcp-Session-Id")
-	if wantsStream && m.progress && m.method == "tools/call" {
+	if wantsStream && s.mayNotify(m) {
 		s.streaming.ServeHTTP(a, inner)
 	} else {
 		s.plain.ServeHTTP(a, inner)
@@ -224,6 +225,11 @@ func (s *server) passOn(a *answer, r *http.Request, m *message, x *exchange) {
 	if !wantsJSON {
 		a.asStream()
 	}
+}
+
+// mayNotify says whether notifications may come before the result.
+func (s *server) mayNotify(m *message) bool {
+	return m.method == "tools/call" && (m.progress || len(s.ExtendStreams) > 0 && slices.Contains(s.ExtendStreams, m.name()))
 }
 
 // accepts reads Accept leniently: what is absent, or names neither form, takes JSON; only
