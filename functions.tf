@@ -7,10 +7,22 @@ locals {
   contract_path = coalesce(var.api.contract, "${path.module}/functions/internal/contract/openapi.yaml")
   contract      = yamldecode(file(local.contract_path))
 
-  served = [
-    for operation in flatten([for item in local.contract.paths : [for operation in item : operation]]) :
-    operation.x-sekisho.function if can(operation.x-sekisho.function)
-  ]
+  operations = [for operation in flatten([for item in local.contract.paths : [for operation in item : operation]]) : operation if can(operation.responses)]
+  served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
+
+  # What starts a function, and by how many methods of the API. A method that asks for a key
+  # starts the authorizer; a record of the log starts settle, three times if it fails.
+  started_by = merge(
+    { for name in local.names : name => contains(local.served, name) ? "api" : "message" },
+    { authorizer = "authorizer", settle = "log", mcp = "proxy" },
+  )
+  methods = merge(
+    { for name in local.names : name => length([for function in local.served : function if function == name]) },
+    {
+      authorizer = length([for operation in local.operations : operation if length(try(operation.security, local.contract.security)) > 0])
+      settle     = 3 * length(local.operations)
+    },
+  )
 
   names = toset(concat(["authorizer", "settle"], local.served))
 

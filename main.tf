@@ -61,6 +61,23 @@ module "cost_guard" {
     impact_usd  = var.cost.anomaly_usd
     monitor_arn = var.cost.monitor_arn
   }
+
+  live   = var.cost.live
+  prices = { table = "${path.module}/functions/internal/price/prices.json", usd = var.cost.prices }
+
+  stack = {
+    unreserved_concurrency = max(0, local.quota - local.reserved)
+    api                    = merge(var.api.throttle, { name = var.name, stage = var.api.stage, methods = length(local.operations) })
+    tables                 = { for role, name in module.usage.names : role => { name = name, max_units_per_second = var.tables.max_units_per_second } }
+    functions = {
+      for name, function in local.functions : name => merge(function.runtime, {
+        name                 = "${var.name}-${name}"
+        started_by           = local.started_by[name]
+        methods              = local.methods[name]
+        reserved_concurrency = function.reserved_concurrency
+      })
+    }
+  }
 }
 
 module "function" {

@@ -52,6 +52,21 @@ output "concurrency" {
   }
 }
 
+output "worst_case_usd_per_hour" {
+  description = "The most that an hour can cost, computed from the ceilings: usd, or null and in unbounded what to set; parts with their arithmetic."
+  value       = module.cost_guard.worst_case_usd_per_hour
+}
+
+output "worst_case_usd_before_brake" {
+  description = "The most that a runaway can cost until the brake has stopped it: the worst hour times the live alarm's delay."
+  value       = module.cost_guard.worst_case_usd_before_brake
+}
+
+output "live_alarm" {
+  description = "The alarm on dollars per hour: its names, the usd_per_hour at which it trips, and delay_seconds until everything is stopped."
+  value       = merge(module.cost_guard.live, { names = module.cost_guard.alarm_names })
+}
+
 output "applied" {
   description = "What was applied, for tests and for the laptop's gateway: the API's description, stage variables and access-log format as API Gateway has them, and what each function runs with."
   value = {

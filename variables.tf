@@ -103,7 +103,7 @@ variable "functions" {
 }
 
 variable "api" {
-  description = "The gateway: contract (path of the OpenAPI description; null for the one in this repository), stage, throttle (ceiling on calls per second and at once, over all keys) and a domain of your own."
+  description = "The gateway: contract (path of the OpenAPI description; null for the one in this repository), stage, throttle (ceiling on calls per second and at once of each method, over all keys; -1 for none) and a domain of your own."
   type = object({
     contract = optional(string)
     stage    = optional(string, "live")
@@ -151,7 +151,7 @@ variable "observability" {
 }
 
 variable "cost" {
-  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own."
+  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own. live: the alarm on dollars per hour, estimated from live metrics (modules/cost_guard says how), that brakes within minutes. prices: US dollars to use instead of those in functions/internal/price/prices.json, by its names."
   type = object({
     emails           = optional(list(string), [])
     monthly_usd      = optional(number, 10)
@@ -159,6 +159,12 @@ variable "cost" {
     forecast_percent = optional(list(number), [100])
     anomaly_usd      = optional(number, 5)
     monitor_arn      = optional(string)
+    live = optional(object({
+      usd_per_hour = optional(number)
+      datapoints   = optional(number, 3)
+      of           = optional(number, 5)
+    }), {})
+    prices = optional(map(number), {})
   })
   default  = {}
   nullable = false

@@ -13,6 +13,16 @@ output "sizing" {
   value       = module.sekisho.sizing
 }
 
+output "worst_case_usd_per_hour" {
+  description = "The most that an hour can cost, from the ceilings, with the arithmetic of each part."
+  value       = module.sekisho.worst_case_usd_per_hour
+}
+
+output "worst_case_usd_before_brake" {
+  description = "The most that a runaway can cost until the brake has stopped it."
+  value       = module.sekisho.worst_case_usd_before_brake
+}
+
 output "stack" {
   description = "Everything else that the stack has to tell."
   value       = module.sekisho

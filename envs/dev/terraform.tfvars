@@ -15,7 +15,8 @@ plans = {
   internal = null
 }
 
-# Ceiling over all keys together: calls per second on average, and how many at once.
+# Ceiling over all keys together, for each method of the API: calls per second on average,
+# and how many at once.
 api = {
   throttle = { rate_per_second = 10, burst = 20 }
 }

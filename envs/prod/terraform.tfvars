@@ -12,7 +12,8 @@ plans = {
   pro     = 100000
 }
 
-# Ceiling over all keys together: calls per second on average, and how many at once.
+# Ceiling over all keys together, for each method of the API: calls per second on average,
+# and how many at once.
 # For a domain of your own, add:
 #   domain = { name = "mcp.example.com", certificate_arn = "arn:aws:acm:us-east-1:…:certificate/…" }
 api = {

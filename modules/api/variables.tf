@@ -42,7 +42,7 @@ variable "authorizer" {
 }
 
 variable "throttle" {
-  description = "Ceiling on the whole stage: calls per second on average, and how many at once."
+  description = "Ceiling on each method of the stage: calls per second on average, and how many at once. API Gateway throttles each method for itself, as a target that it keeps as best it can. -1 is no ceiling but the account's."
   type = object({
     rate_per_second = optional(number, 20)
     burst           = optional(number, 40)
@@ -51,13 +51,13 @@ variable "throttle" {
   nullable = false
 
   validation {
-    condition     = var.throttle.rate_per_second > 0 && var.throttle.rate_per_second <= 10000
-    error_message = "throttle.rate_per_second must be above 0 and at most 10000, the quota of an account."
+    condition     = var.throttle.rate_per_second == -1 || var.throttle.rate_per_second > 0 && var.throttle.rate_per_second <= 10000
+    error_message = "throttle.rate_per_second must be above 0 and at most 10000, the quota of an account, or -1 for no ceiling."
   }
 
   validation {
-    condition     = var.throttle.burst >= 1 && var.throttle.burst <= 5000 && floor(var.throttle.burst) == var.throttle.burst
-    error_message = "throttle.burst takes a whole number of calls from 1 to 5000, the quota of an account."
+    condition     = var.throttle.burst == -1 || var.throttle.burst >= 1 && var.throttle.burst <= 5000 && floor(var.throttle.burst) == var.throttle.burst
+    error_message = "throttle.burst takes a whole number of calls from 1 to 5000, the quota of an account, or -1 for no ceiling."
   }
 }
 

@@ -90,3 +90,84 @@ variable "tag" {
   })
   nullable = false
 }
+
+variable "prices" {
+  description = "What things cost: the path of the table that `sekisho cost` reads too, and prices to use instead of its own, in US dollars by the table's names and per the table's amounts, such as { apigateway_rest_request = 4.25 } for a million requests."
+  type = object({
+    table = string
+    usd   = optional(map(number), {})
+  })
+  nullable = false
+
+  validation {
+    condition     = fileexists(var.prices.table) && can(jsondecode(file(var.prices.table)).prices)
+    error_message = "prices.table takes the path of a table of prices in JSON; this repository's is functions/internal/price/prices.json."
+  }
+
+  validation {
+    condition     = length(setsubtract(keys(var.prices.usd), try(keys(jsondecode(file(var.prices.table)).prices), []))) == 0 && alltrue([for usd in values(var.prices.usd) : usd >= 0])
+    error_message = "prices.usd takes US dollars of 0 or more, by names of the table: ${join(", ", try(keys(jsondecode(file(var.prices.table)).prices), []))}."
+  }
+}
+
+variable "stack" {
+  description = "What spends: the API with its ceilings (rate_per_second and burst of each method, -1 for none; methods: how many there are), the functions with what bounds them (started_by: authorizer, api, proxy for one that calls the API again, log for one that failed calls start, or message; methods: by how many methods of the API, each start counted), the tables with their ceilings (null for none), and the concurrency that the account has left for functions that reserve none."
+  type = object({
+    api = object({
+      name            = string
+      stage           = string
+      methods         = number
+      rate_per_second = number
+      burst           = number
+    })
+    functions = map(object({
+      name                 = string
+      started_by           = string
+      methods              = optional(number, 0)
+      memory_mb            = number
+      timeout_seconds      = number
+      architecture         = optional(string, "arm64")
+      reserved_concurrency = optional(number, -1)
+    }))
+    tables = map(object({
+      name = string
+      max_units_per_second = optional(object({
+        read  = optional(number)
+        write = optional(number)
+      }), {})
+    }))
+    unreserved_concurrency = number
+  })
+  nullable = false
+
+  validation {
+    condition     = alltrue([for f in values(var.stack.functions) : contains(["authorizer", "api", "proxy", "log", "message"], f.started_by)])
+    error_message = "stack.functions.<name>.started_by is authorizer, api, proxy, log or message."
+  }
+
+  validation {
+    condition     = anytrue([for f in values(var.stack.functions) : f.started_by == "api"]) && length(var.stack.tables) > 0
+    error_message = "stack takes at least one function that the API starts, and one table."
+  }
+}
+
+variable "live" {
+  description = "The live alarm: from how many US dollars per hour on (null: what would use up the monthly budget in 72 hours, a weekend that nobody watches), in how many (datapoints) of how many (of) minutes."
+  type = object({
+    usd_per_hour = optional(number)
+    datapoints   = optional(number, 3)
+    of           = optional(number, 5)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.live.usd_per_hour == null ? true : var.live.usd_per_hour > 0
+    error_message = "live.usd_per_hour must be above 0 US dollars an hour, or null for the monthly budget divided by 72 hours."
+  }
+
+  validation {
+    condition     = var.live.datapoints >= 1 && var.live.datapoints <= var.live.of && var.live.of <= 60 && floor(var.live.datapoints) == var.live.datapoints && floor(var.live.of) == var.live.of
+    error_message = "live.datapoints and live.of take whole minutes, datapoints from 1 to of, and of up to 60."
+  }
+}

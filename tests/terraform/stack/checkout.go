@@ -14,8 +14,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Contract is where the API's description lies in a checkout.
-const Contract = "functions/internal/contract/openapi.yaml"
+// Contract is where the API's description lies in a checkout, and Prices the table of prices.
+const (
+	Contract = "functions/internal/contract/openapi.yaml"
+	Prices   = "functions/internal/price/prices.json"
+)
 
 // Root returns the top of the repository that the working directory is in.
 func Root() (string, error) {
@@ -57,7 +60,7 @@ func Checkout(root, dir string) error {
 }
 
 func terraformFiles(root string) ([]string, error) {
-	files := []string{Contract}
+	files := []string{Contract, Prices}
 	top, err := filepath.Glob(filepath.Join(root, "*.tf"))
 	if err != nil {
 		return nil, err
