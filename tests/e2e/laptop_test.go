@@ -117,12 +117,13 @@ func execute(t testing.TB, environment []string, args ...string) (stdout string,
 // TestLaptop runs the suite against `sekisho up` over its own database.
 func TestLaptop(t *testing.T) {
 	dir := t.TempDir()
-	r := up(t, nil, "--data", dir, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit))
+	r := up(t, nil, "--data", dir, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit),
+		"--publish-per-day", "1000", "--upstream-burst", "1000")
 	if r.Keys[suite.Plan] == "" || len(r.Keys) != 1 {
 		t.Errorf("keys %v; want one of plan %s", r.Keys, suite.Plan)
 	}
 	suite.Run(t, suite.Target{
-		MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Repeats: 10, Settled: 10 * time.Second,
+		MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Upstream: true, Repeats: 10, Settled: 10 * time.Second,
 		Sekisho: sekisho(nil, "--data", dir),
 	})
 }

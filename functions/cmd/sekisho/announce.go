@@ -11,9 +11,9 @@ import (
 
 // announcement is what `sekisho up` prints when it is ready: where it is, which keys there
 // are, and what to paste into which client.
-func announcement(base, data string, plans account.Plans, created map[string]string) string {
+func announcement(base, upstream, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, data)
+	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\nThe tools external.* call %s\n\n", base, base, data, upstream)
 	key := "YOUR_KEY"
 	if len(created) == 0 {
 		fmt.Fprintf(&b, "The keys of %s were shown when they were made. For a new one:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])

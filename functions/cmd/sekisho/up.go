@@ -21,6 +21,7 @@ import (
 
 type upCmd struct {
 	storeFlags
+	upstreamFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and its monthly limit per key (or unlimited); given once or more, these replace the default plans." placeholder:"NAME=LIMIT"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
@@ -47,6 +48,12 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return badUsage(err)
 	}
+	outside, err := c.upstream()
+	if err != nil {
+		return badUsage(err)
+	}
+	defer outside.close()
+	maps.Copy(env, outside.environment)
 	// First the address: keys that are made now are shown once, and must not get lost.
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
@@ -66,7 +73,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	env[config.Plans] = st.plans.String()
-	return c.serve(ctx, s, st, listener, functions, created)
+	return c.serve(ctx, s, st, listener, created, stack.Config{Functions: functions, Upstream: outside.deps})
 }
 
 // plans returns the flags' plans as configuration; "" when none were given.
@@ -91,16 +98,16 @@ func reason(err error) error {
 }
 
 func (c upCmd) serve(
-	ctx context.Context, s streams, st *stores, listener net.Listener, functions map[string]stack.Function, created map[string]string,
+	ctx context.Context, s streams, st *stores, listener net.Listener, created map[string]string, config stack.Config,
 ) error {
 	log, err := os.OpenFile(filepath.Join(c.Data, "log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return badUsage(fmt.Errorf("log file: %w", err))
 	}
 	defer log.Close()
-	service, err := stack.New(stack.Config{
-		Functions: functions, Stores: st, Domain: listener.Addr().String(), Stage: "local", Log: log, Now: time.Now,
-	})
+	config.Stores, config.Domain, config.Stage = st, listener.Addr().String(), "local"
+	config.Log, config.Now = log, time.Now
+	service, err := stack.New(config)
 	if err != nil {
 		return err
 	}
@@ -108,7 +115,7 @@ func (c upCmd) serve(
 	server.ReadHeaderTimeout = 10 * time.Second
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	if err := c.announce(s.out, listener.Addr().String(), st, created); err != nil {
+	if err := c.announce(s.out, listener.Addr().String(), upstreamOf(config), st, created); err != nil {
 		return err
 	}
 	select {
@@ -189,11 +196,11 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 	return created, nil
 }
 
-func (c upCmd) announce(w io.Writer, address string, st *stores, created map[string]string) error {
+func (c upCmd) announce(w io.Writer, address, upstream string, st *stores, created map[string]string) error {
 	base := "http://" + address
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "keys": created})
+		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "upstream_url": upstream, "keys": created})
 	}
-	_, err := io.WriteString(w, announcement(base, c.Data, st.plans, created))
+	_, err := io.WriteString(w, announcement(base, upstream, c.Data, st.plans, created))
 	return err
 }

@@ -23,6 +23,13 @@ const (
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
 	ToolNames           = "SEKISHO_TOOL_NAMES"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
+
+	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
+	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
+	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"
+	UpstreamRatePerSecond  = "SEKISHO_UPSTREAM_RATE_PER_SECOND"
+	PublishPerDay          = "SEKISHO_PUBLISH_PER_DAY"
+	UpstreamTimeoutSeconds = "SEKISHO_UPSTREAM_TIMEOUT_SECONDS"
 )
 
 // Env looks up one variable; "" when it is not set. os.Getenv is one.

@@ -17,6 +17,7 @@ import (
 	"sekisho/functions/internal/handler/account"
 	"sekisho/functions/internal/handler/calendar"
 	"sekisho/functions/internal/handler/convert"
+	"sekisho/functions/internal/handler/external"
 	"sekisho/functions/internal/handler/postal"
 	"sekisho/functions/internal/handler/rest"
 )
@@ -28,6 +29,7 @@ func served() map[string]map[string]rest.Operation {
 		"account":  (&account.Handler{}).Operations(),
 		"calendar": calendar.Operations(),
 		"convert":  convert.Operations(),
+		"external": (&external.Handler{}).Operations(),
 		"postal":   postal.Operations(),
 	}
 }
@@ -92,7 +94,7 @@ func compare(t *testing.T, at string, typ reflect.Type, schema map[string]any, a
 	}
 	want := map[reflect.Kind]string{
 		reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer",
-		reflect.Float64: "number", reflect.Slice: "array", reflect.Struct: "object",
+		reflect.Float64: "number", reflect.Slice: "array", reflect.Struct: "object", reflect.Map: "object",
 	}[typ.Kind()]
 	if len(names) != 1 || names[0] != want {
 		t.Errorf("%s: Go type %s is a JSON %s, the schema says %v", at, typ, want, names)
@@ -104,6 +106,10 @@ func compare(t *testing.T, at string, typ reflect.Type, schema map[string]any, a
 		compare(t, at+"[]", typ.Elem(), items, answer)
 	case reflect.Struct:
 		compareObject(t, at, typ, schema, answer)
+	case reflect.Map:
+		if schema["additionalProperties"] != true || schema["properties"] != nil {
+			t.Errorf("%s: Go has a map, the schema must leave the members open", at)
+		}
 	}
 }
 
@@ -198,7 +204,11 @@ func describes(t *testing.T, name, category, description string, a contract.Anno
 
 func describedAll(t *testing.T, at string, schema map[string]any) {
 	t.Helper()
-	for name, v := range schema["properties"].(map[string]any) {
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok && schema["additionalProperties"] != true {
+		t.Errorf("%s: an object with neither members nor leave for any", at)
+	}
+	for name, v := range properties {
 		p := v.(map[string]any)
 		if d, _ := p["description"].(string); d == "" {
 			t.Errorf("%s: %s has no description", at, name)

@@ -44,6 +44,10 @@ const (
 	BadRequest       Code = "bad_request"
 	Internal         Code = "internal"
 	Unreachable      Code = "unreachable"
+
+	DailyLimitExceeded       Code = "daily_limit_exceeded"
+	UpstreamNotConfigured    Code = "upstream_not_configured"
+	UpstreamTokenUnavailable Code = "upstream_token_unavailable"
 )
 
 // Classification says whether the same call can succeed later.
@@ -66,25 +70,28 @@ type kind struct {
 }
 
 var kinds = map[Code]kind{
-	InvalidArgument:  {400, "Invalid argument", Permanent, 0, "Correct the argument that detail names, then call again. Do not retry as it is; the failed call is not charged."},
-	NotFound:         {404, "Not found", Permanent, 0, "There is no such thing. Check the value or search for it; do not retry as it is."},
-	OutOfRange:       {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is; the failed call is not charged."},
-	TooLarge:         {413, "Request too large", Permanent, 0, "Send less in one call; do not retry as it is."},
-	MethodNotAllowed: {405, "Method not allowed", Permanent, 0, "Use a method that the header Allow names; do not retry as it is."},
-	Unauthorized:     {401, "No valid API key", Permanent, 0, "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY. Do not retry without one; the owner of this server creates keys with: sekisho keys create."},
-	KeyNotFound:      {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
-	KeyInactive:      {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
-	LimitExceeded:    {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage still answers, free of charge."},
-	ToolDisabled:     {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},
-	Throttled:        {429, "Too many calls at once", Transient, time.Second, "The server takes only so many calls per second. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
-	StoreUnavailable: {503, "The key could not be checked", Transient, 5 * time.Second, "The server could not check the API key or its quota just now, and refuses rather than guesses. The call did not run. Wait retryAfterMs, then retry at most twice."},
-	Unavailable:      {503, "Busy", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
-	Braked:           {503, "Spending is stopped", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
-	Timeout:          {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time; the call is not charged. A read can be retried once. A write may have happened: check before sending it again."},
-	RouteNotFound:    {404, "No such route", Permanent, 0, "There is nothing under this method and path; do not retry as it is."},
-	BadRequest:       {400, "The gateway refused the request", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
-	Internal:         {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way; the call is not charged. Retry once after retryAfterMs; if it fails again, stop and tell your user."},
-	Unreachable:      {502, "The API did not answer", Transient, 2 * time.Second, "The MCP server could not reach its own API. Wait retryAfterMs, then retry once; if it fails again, call utility.diagnose_mcp."},
+	InvalidArgument:          {400, "Invalid argument", Permanent, 0, "Correct the argument that detail names, then call again. Do not retry as it is; the failed call is not charged."},
+	NotFound:                 {404, "Not found", Permanent, 0, "There is no such thing. Check the value or search for it; do not retry as it is."},
+	OutOfRange:               {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is; the failed call is not charged."},
+	TooLarge:                 {413, "Request too large", Permanent, 0, "Send less in one call; do not retry as it is."},
+	MethodNotAllowed:         {405, "Method not allowed", Permanent, 0, "Use a method that the header Allow names; do not retry as it is."},
+	Unauthorized:             {401, "No valid API key", Permanent, 0, "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY. Do not retry without one; the owner of this server creates keys with: sekisho keys create."},
+	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
+	KeyInactive:              {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
+	LimitExceeded:            {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage still answers, free of charge."},
+	ToolDisabled:             {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},
+	Throttled:                {429, "Too many calls at once", Transient, time.Second, "The server takes only so many calls per second. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
+	StoreUnavailable:         {503, "The key could not be checked", Transient, 5 * time.Second, "The server could not check the API key or its quota just now, and refuses rather than guesses. The call did not run. Wait retryAfterMs, then retry at most twice."},
+	Unavailable:              {503, "Busy", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
+	Braked:                   {503, "Spending is stopped", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
+	Timeout:                  {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time; the call is not charged. A read can be retried once. A write may have happened: check before sending it again."},
+	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path; do not retry as it is."},
+	BadRequest:               {400, "The gateway refused the request", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
+	Internal:                 {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way; the call is not charged. Retry once after retryAfterMs; if it fails again, stop and tell your user."},
+	DailyLimitExceeded:       {429, "Daily limit used up", Permanent, 0, "Today's publications are used up, for all callers of this server together; the count starts again at reset_at. Do not retry before then, nor with other arguments. Tell your user."},
+	UpstreamNotConfigured:    {501, "No upstream", Permanent, 0, "This server has no upstream for this tool; nothing was sent and nothing is charged. Do not retry; tell your user that the server's owner must configure one."},
+	UpstreamTokenUnavailable: {503, "The upstream's token could not be read", Transient, 5 * time.Second, "This server could not read its own token for the upstream, so nothing was sent. Your API key is fine. Wait retryAfterMs, then retry once; if it fails again, stop and tell your user: the server's owner must look into it."},
+	Unreachable:              {502, "The API did not answer", Transient, 2 * time.Second, "The MCP server could not reach its own API. Wait retryAfterMs, then retry once; if it fails again, call utility.diagnose_mcp."},
 }
 
 // Codes lists all codes in order.
@@ -103,7 +110,7 @@ type Problem struct {
 	// Detail says what was wrong with this call; it may be empty. It is shown to the
 	// caller: nothing internal goes into it.
 	Detail string
-	// Quota is set with LimitExceeded.
+	// Quota is set with LimitExceeded and DailyLimitExceeded.
 	Quota *Quota
 }
 
@@ -141,6 +148,19 @@ func Newf(code Code, format string, args ...any) *Problem {
 func Limit(q Quota, wait time.Duration) *Problem {
 	p := New(LimitExceeded, "")
 	p.Quota, p.RetryAfter = &q, wait
+	return p
+}
+
+// DailyLimit makes the problem of a daily quota whose last place is taken; wait is the time
+// until a place can be free. If fewer are used than the limit, the last one is held by a
+// publication in progress, and comes back should that fail.
+func DailyLimit(q Quota, wait time.Duration) *Problem {
+	p := New(DailyLimitExceeded, "")
+	p.Quota, p.RetryAfter = &q, wait
+	if q.Used < q.Limit {
+		p.Classification, p.Retryable = Transient, true
+		p.Hint = "The last publication of today is in progress, or its outcome is not clear; should it have failed, its place is free again by retryAfterMs. Do not retry before then; if that fails too, stop and tell your user."
+	}
 	return p
 }
 

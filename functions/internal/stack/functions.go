@@ -18,11 +18,13 @@ import (
 	"sekisho/functions/internal/handler/authorizer"
 	"sekisho/functions/internal/handler/calendar"
 	"sekisho/functions/internal/handler/convert"
+	"sekisho/functions/internal/handler/external"
 	"sekisho/functions/internal/handler/postal"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/local"
 	"sekisho/functions/internal/mcpserver"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
 
@@ -36,15 +38,27 @@ const (
 type Stores interface {
 	Accounts() account.Store
 	Usage() usage.Store
+	Buckets() ratelimit.BucketStore
+	Dailies() ratelimit.DailyStore
+}
+
+// Upstream is what the function "external" has on a laptop in the place of a token in
+// Parameter Store. Where it is, and its limits, stand in the function's environment.
+type Upstream struct {
+	// Token is sent to it; nil sends none.
+	Token func(context.Context) (string, error)
+	// Private upstreams may be on a private or loopback address.
+	Private bool
 }
 
 // deps are what a function is built from.
 type deps struct {
-	env    config.Env
-	stores Stores
-	log    *zap.Logger
-	now    func() time.Time
-	client *http.Client
+	env      config.Env
+	stores   Stores
+	log      *zap.Logger
+	now      func() time.Time
+	client   *http.Client
+	upstream Upstream
 }
 
 // builders make the handler of each function: the same that its main gives to lambda.Start.
@@ -75,6 +89,16 @@ var builders = map[string]func(deps) (local.Invoker, error){
 			return nil, err
 		}
 		return local.Handle(handle), nil
+	},
+	"external": func(d deps) (local.Invoker, error) {
+		s, err := external.New(d.env, external.Deps{
+			Buckets: d.stores.Buckets(), Dailies: d.stores.Dailies(),
+			Token: d.upstream.Token, AllowPrivate: d.upstream.Private, Log: d.log, Now: d.now,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return local.Handle(s.Handle), nil
 	},
 	"calendar": served("calendar", calendar.Operations),
 	"convert":  served("convert", convert.Operations),

@@ -45,6 +45,8 @@ type Config struct {
 	// Log takes the functions' log lines.
 	Log io.Writer
 	Now func() time.Time
+	// Upstream of the function "external".
+	Upstream Upstream
 	// Replace puts a handler in the place of a function's own, for tests of failures.
 	Replace map[string]local.Invoker
 }
@@ -120,7 +122,9 @@ func (c Config) invoker(name string, f Function, client *http.Client) (local.Inv
 	if err != nil {
 		return nil, err
 	}
-	return build(name, deps{env: env, stores: c.Stores, log: log, now: c.Now, client: client})
+	return build(name, deps{
+		env: env, stores: c.Stores, log: log, now: c.Now, client: client, upstream: c.Upstream,
+	})
 }
 
 // Close settles what is left and stops.

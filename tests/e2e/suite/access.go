@@ -207,6 +207,12 @@ func testEveryTool(t *testing.T, g Target) {
 			continue
 		}
 		r := g.callTool(t, k.Secret, name, args).tool(t)
+		if strings.HasPrefix(name, "external.") && !g.Upstream {
+			if p := r.problem(t); p.Error != "upstream_not_configured" || p.Retryable {
+				t.Errorf("%s without an upstream: %+v", name, p)
+			}
+			continue
+		}
 		var structured map[string]any
 		if r.IsError || json.Unmarshal(r.StructuredContent, &structured) != nil {
 			t.Errorf("%s: %+v", name, r)

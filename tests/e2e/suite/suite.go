@@ -32,6 +32,9 @@ type Target struct {
 	Settled time.Duration
 	// Local targets count invocations, under /_local.
 	Local bool
+	// Upstream: the tools external.* call the laptop's upstream, at most 1,000 times at once,
+	// and 1,000 publications a day are allowed. Other targets must have no upstream.
+	Upstream bool
 	// Repeats of the tests under concurrency, at least 1.
 	Repeats int
 }
@@ -54,6 +57,7 @@ func Run(t *testing.T, target Target) {
 		{"BadInputREST", testBadInputREST},
 		{"BadInputMCP", testBadInputMCP},
 		{"EveryTool", testEveryTool},
+		{"External", testExternal},
 		{"RateLimitHeaders", testRateLimitHeaders},
 		{"UsageReport", testUsageReport},
 	} {

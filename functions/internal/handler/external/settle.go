@@ -1,0 +1,36 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/outbound"
+	"sekisho/functions/internal/ratelimit"
+)
+
+// reserve is what an upstream call leaves of the function's time: enough to settle the
+// day's place and to write the answer.
+const reserve = time.Second
+
+// settle uses the place up after a success and gives it back after a failure. Whoever may
+// have published keeps it: the place then lapses by itself, see ratelimit.DefaultLease.
+// The caller gets its answer either way, as the publication is what it asked about.
+func (h *Handler) settle(ctx context.Context, place *ratelimit.Reservation, err error) {
+	var failed *outbound.Error
+	if errors.As(err, &failed) && failed.MayHaveHappened {
+		return
+	}
+	// The caller may have gone; the place must not go with it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
+	defer cancel()
+	finish, what := place.Release, "release"
+	if err == nil {
+		finish, what = place.Commit, "commit"
+	}
+	if err := finish(ctx); err != nil {
+		h.Log.Error("the place in the daily quota was not settled and lapses by itself", zap.String("meant", what), zap.Error(err))
+	}
+}
