@@ -44,9 +44,12 @@ cost = {
 
 # How many of each may run at once. `terraform output sizing` suggests a figure from the
 # traffic that you expect. The account's quota must leave 100 beside the sum; a plan that
-# does not is refused, and says what to do.
+# does not is refused, and says what to do. What has no reservation can take all that the
+# account has left, and the worst case counts it so; settle catches up later if it must wait.
 functions = {
   authorizer = { reserved_concurrency = 50, traffic = { requests_per_second = 50, seconds = 0.02 } }
+  account    = { reserved_concurrency = 10 }
+  settle     = { reserved_concurrency = 5 }
   mcp        = { reserved_concurrency = 50, traffic = { requests_per_second = 25, seconds = 0.2 } }
   calendar   = { reserved_concurrency = 20, traffic = { requests_per_second = 10, seconds = 0.05 } }
   postal     = { reserved_concurrency = 20, traffic = { requests_per_second = 10, seconds = 0.05 } }
