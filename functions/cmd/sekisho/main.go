@@ -25,6 +25,7 @@ type cli struct {
 	Usage   usageCmd         `cmd:"" help:"Show who used how much in a month."`
 	Probe   probeCmd         `cmd:"" help:"Show one outbound call's life: attempts, waits, and what an agent would see."`
 	Tools   toolsCmd         `cmd:"" help:"Show what the list of tools costs an agent, in bytes and tokens."`
+	Cost    costCmd          `cmd:"" help:"Price a month of calls, admitted, failed and denied."`
 	Sizing  sizingCmd        `cmd:"" help:"Suggest a reserved concurrency from expected traffic."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -87,7 +88,7 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 			code = exited
 		}
 	}()
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(joinPercent(args))
 	if err != nil {
 		fmt.Fprintln(s.err, "sekisho:", err)
 		return exitUsage

@@ -100,13 +100,18 @@ func reason(err error) error {
 func (c upCmd) serve(
 	ctx context.Context, s streams, st *stores, listener net.Listener, created map[string]string, config stack.Config,
 ) error {
-	log, err := os.OpenFile(filepath.Join(c.Data, "log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := c.appendTo("log.jsonl")
 	if err != nil {
-		return badUsage(fmt.Errorf("log file: %w", err))
+		return err
 	}
 	defer log.Close()
+	access, err := c.appendTo(accessFile)
+	if err != nil {
+		return err
+	}
+	defer access.Close()
 	config.Stores, config.Domain, config.Stage = st, listener.Addr().String(), "local"
-	config.Log, config.Now = log, time.Now
+	config.Log, config.AccessLog, config.Now = log, access, time.Now
 	service, err := stack.New(config)
 	if err != nil {
 		return err
@@ -132,6 +137,17 @@ func (c upCmd) serve(
 }
 
 // functions are those of the contract, all with one environment, changed as the flags say.
+// accessFile holds the gateway's record of every request, which `sekisho usage export` reads.
+const accessFile = "access.jsonl"
+
+func (c upCmd) appendTo(name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(c.Data, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, badUsage(fmt.Errorf("log file: %w", err))
+	}
+	return f, nil
+}
+
 func (c upCmd) functions(env map[string]string) (map[string]stack.Function, error) {
 	functions := stack.Defaults(env)
 	err := change(functions, "reserved", c.Reserved, func(f *stack.Function, value string) error {

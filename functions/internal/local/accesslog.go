@@ -2,9 +2,12 @@ package local
 
 import (
 	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"go.uber.org/zap"
 )
 
 // accessLog renders records: one JSON object a call, with strings for values, and "-" for a
@@ -92,7 +95,19 @@ func (l accessLog) isForSettle(v *variables) bool {
 // record writes the access log of a call, as far as somebody reads it.
 func (g *Gateway) record(c *call, a *answer) {
 	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: len(a.body)}
-	if g.accessLog.isForSettle(v) {
-		g.subscription.add(logRecord{at: c.started, text: g.accessLog.render(v)})
+	forSettle := g.accessLog.isForSettle(v)
+	if !forSettle && g.config.AccessLogTo == nil {
+		return
+	}
+	text := g.accessLog.render(v)
+	if forSettle {
+		g.subscription.add(logRecord{at: c.started, text: text})
+	}
+	if g.config.AccessLogTo == nil {
+		return
+	}
+	// One write for one line: several processes may append to the same file.
+	if _, err := io.WriteString(g.config.AccessLogTo, text+"\n"); err != nil {
+		g.log.Error("access log could not be written", zap.Error(err))
 	}
 }

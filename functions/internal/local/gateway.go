@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,6 +46,9 @@ type Config struct {
 	Domain string
 	// AccessLog maps the fields of a record to variables; nil takes the description's.
 	AccessLog map[string]string
+	// AccessLogTo takes every record, one line and one Write each, from many goroutines at
+	// once; an *os.File does. Nil means that nothing but Settle reads the log.
+	AccessLogTo io.Writer
 	// Throttle is the stage's; nil means none.
 	Throttle *Throttle
 	// LowerCaseHeaders delivers header names in lower case (aws/aws-sdk-js#2719).

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,32 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 )
+
+// TestAccessLogTo: every request leaves one line, one write each, whatever is in it.
+func TestAccessLogTo(t *testing.T) {
+	var written strings.Builder
+	writes := 0
+	f := newFixture(t, script{change: func(c *Config) {
+		c.AccessLogTo = writer(func(p []byte) (int, error) { writes++; return written.Write(p) })
+	}})
+	for _, path := range []string{"/things/7", "/nowhere", "/open", "/mock"} {
+		f.call("GET", path, "", "User-Agent", "line\nbreak \" quote")
+	}
+	lines := strings.Split(strings.TrimSuffix(written.String(), "\n"), "\n")
+	if len(lines) != 4 || writes != 4 {
+		t.Fatalf("%d lines in %d writes, want one for each request of the API: %q", len(lines), writes, lines)
+	}
+	for i, line := range lines {
+		var record map[string]string
+		if err := json.Unmarshal([]byte(line), &record); err != nil || record["status"] == "" {
+			t.Errorf("line %d: %v in %s", i, err, line)
+		}
+	}
+}
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // TestAccessLog: what failed after it was admitted reaches the settle function, and what was
 // over the limit; nothing else does.

@@ -44,11 +44,16 @@ type Config struct {
 	Throttle *local.Throttle
 	// Log takes the functions' log lines.
 	Log io.Writer
-	Now func() time.Time
+	// AccessLog takes the gateway's record of every request; nil for none. See
+	// local.Config.AccessLogTo.
+	AccessLog io.Writer
+	Now       func() time.Time
 	// Upstream of the function "external".
 	Upstream Upstream
 	// Replace puts a handler in the place of a function's own, for tests of failures.
 	Replace map[string]local.Invoker
+	// Wrap puts something around each handler, for measurements; nil leaves them alone.
+	Wrap func(function string, handler local.Invoker) local.Invoker
 }
 
 // timeouts of the functions where nothing else is deployed; they fit under the gateway's
@@ -96,6 +101,9 @@ func New(c Config) (*Stack, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c.Wrap != nil {
+			invoker = c.Wrap(name, invoker)
+		}
 		functions[name] = local.Function{Handler: invoker, Timeout: f.Timeout, Reserved: f.Reserved}
 	}
 	gatewayLog, err := logging.New(config.Map(nil), "gateway", c.Log)
@@ -105,7 +113,7 @@ func New(c Config) (*Stack, error) {
 	gateway, err := local.New(local.Config{
 		Description: c.Description, Functions: functions, Authorizer: Authorizer, Settle: Settle,
 		Stage: c.Stage, StageVariables: c.StageVariables, Domain: c.Domain, Throttle: c.Throttle,
-		Now: c.Now, Log: gatewayLog,
+		AccessLogTo: c.AccessLog, Now: c.Now, Log: gatewayLog,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("stack: %w", err)

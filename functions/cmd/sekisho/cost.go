@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sekisho/functions/internal/cost"
+	"sekisho/functions/internal/price"
+)
+
+// costCmd prices calls. What they make the stack do is measured, not asked for.
+type costCmd struct {
+	Calls  string `required:"" help:"All calls of a month, denied ones included." placeholder:"N"`
+	Denied string `help:"How many of them are over a limit: a number, or a part such as 10%." placeholder:"N|P%"`
+	Failed string `help:"How many of the others fail, and get their unit back: a number, or a part such as 1%." placeholder:"N|P%"`
+	Region string `help:"Region of the prices; by default that of the table. What is not known of it is told." placeholder:"REGION"`
+	Via    string `help:"How the calls come in: mcp (a tool call is two requests) or rest." enum:"mcp,rest" default:"mcp"`
+	Format string `help:"text, json, csv or svg." enum:"text,json,csv,svg" default:"text"`
+	Prices string `help:"File with prices of your own, in the form of functions/internal/price/prices.json; it may hold a few rows." placeholder:"FILE"`
+
+	AuthorizerMS    *float64 `name:"authorizer-ms" help:"Billed milliseconds of the authorizer." placeholder:"MS"`
+	MCPMS           *float64 `name:"mcp-ms" help:"Billed milliseconds of the MCP function." placeholder:"MS"`
+	BusinessMS      *float64 `name:"business-ms" help:"Billed milliseconds of a tool's function." placeholder:"MS"`
+	SettleMS        *float64 `name:"settle-ms" help:"Billed milliseconds of settle." placeholder:"MS"`
+	LaptopDurations bool     `help:"Take the durations that were measured on a laptop, over an emulator of DynamoDB."`
+	Memory          []string `help:"Memory of a function in MB: authorizer, mcp, business or settle; by default Terraform's." placeholder:"FUNCTION=MB"`
+}
+
+func (c costCmd) Run(s streams) error {
+	report, err := c.report()
+	if err != nil {
+		return badUsage(err)
+	}
+	write := map[string]func(io.Writer) error{
+		"text": report.Text, "json": report.JSON, "csv": report.CSV, "svg": report.SVG,
+	}[c.Format]
+	return write(s.out)
+}
+
+func (c costCmd) report() (*cost.Report, error) {
+	traffic, err := cost.ParseTraffic(c.Calls, c.Denied, c.Failed, cost.Via(c.Via))
+	if err != nil {
+		return nil, fmt.Errorf("--%w", err)
+	}
+	model, err := costModel(c.Region, c.Prices)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.setUp(&model); err != nil {
+		return nil, err
+	}
+	idle, err := cost.IdleStack()
+	if err != nil {
+		return nil, err
+	}
+	return model.Report(traffic, idle), nil
+}
+
+// costModel has the prices of a region, "" for the table's own, with those of a file over them.
+func costModel(region, file string) (cost.Model, error) {
+	book, err := price.Load()
+	if err != nil {
+		return cost.Model{}, err
+	}
+	if file != "" {
+		rows, err := os.ReadFile(file)
+		if err != nil {
+			return cost.Model{}, fmt.Errorf("--prices: %w", err)
+		}
+		if err := book.Override(rows); err != nil {
+			return cost.Model{}, fmt.Errorf("--prices %s: %w", file, err)
+		}
+	}
+	if region == "" {
+		region = book.Base
+	}
+	table, known := book.Region(region)
+	if !known {
+		return cost.Model{}, fmt.Errorf("--region %s: there are prices of %s; add others with --prices FILE, under \"regions\"",
+			region, strings.Join(book.Names(), ", "))
+	}
+	measured, err := cost.Load()
+	if err != nil {
+		return cost.Model{}, err
+	}
+	return cost.Model{Measured: measured, Prices: table, Setup: cost.DefaultSetup()}, nil
+}
+
+func (c costCmd) setUp(m *cost.Model) error {
+	if c.LaptopDurations {
+		m.Setup.UseLaptop(m.Measured)
+	}
+	for name, ms := range map[string]*float64{
+		"authorizer": c.AuthorizerMS, "mcp": c.MCPMS, "business": c.BusinessMS, "settle": c.SettleMS,
+	} {
+		if ms == nil {
+			continue
+		}
+		if err := m.Setup.GiveDuration(name, *ms); err != nil {
+			return fmt.Errorf("--%s-ms: %w", name, err)
+		}
+	}
+	for _, flag := range c.Memory {
+		name, value, ok := strings.Cut(flag, "=")
+		mb, err := strconv.ParseInt(value, 10, 64)
+		if !ok || err != nil {
+			return fmt.Errorf("--memory %s: write FUNCTION=MB, such as mcp=1024", flag)
+		}
+		if err := m.Setup.GiveMemory(name, mb); err != nil {
+			return fmt.Errorf("--memory: %w", err)
+		}
+	}
+	return nil
+}
+
+var number = regexp.MustCompile(`^(--[a-z]+=)?[0-9.]+$`)
+
+// joinPercent makes one argument of a number and its sign that a shell took apart: 1 %.
+func joinPercent(args []string) []string {
+	joined := slices.Clone(args[:0])
+	for _, arg := range args {
+		if last := len(joined) - 1; arg == "%" && last >= 0 && number.MatchString(joined[last]) {
+			joined[last] += "%"
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
+}

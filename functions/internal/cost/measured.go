@@ -1,0 +1,122 @@
+// Package cost is what calls cost: counts of a call, measured by running the stack, times
+// prices, to the last digit. It knows no AWS and reads no clock.
+package cost
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+//go:generate go test -count=1 -timeout 10m -run TestMeasured . -update
+//go:generate go test -count=1 -run "TestPicture|TestREADMEFigures" . -update
+
+//go:embed measured.json
+var measured []byte
+
+// Outcome is what became of a call.
+type Outcome string
+
+// The outcomes of a call.
+const (
+	// Admitted calls succeeded.
+	Admitted Outcome = "admitted"
+	// Failed calls were admitted and got their unit back.
+	Failed Outcome = "failed"
+	// Denied calls were over the limit.
+	Denied Outcome = "denied"
+)
+
+// Via is the way in: by MCP, or straight to the REST API.
+type Via string
+
+// The ways in.
+const (
+	MCP  Via = "mcp"
+	REST Via = "rest"
+)
+
+// Kind of a call that was measured. Warm: the instance had seen the key seconds before, so
+// that neither the key nor a denial had to be read. Prices are those of cold calls, which
+// cost the most.
+type Kind struct {
+	Outcome Outcome
+	Via     Via
+	Warm    bool
+}
+
+// String is the kind's name in measured.json.
+func (k Kind) String() string {
+	if k.Warm {
+		return fmt.Sprintf("%s %s warm", k.Outcome, k.Via)
+	}
+	return fmt.Sprintf("%s %s", k.Outcome, k.Via)
+}
+
+// Kinds lists all that are measured.
+func Kinds() []Kind {
+	var kinds []Kind
+	for _, outcome := range []Outcome{Admitted, Failed, Denied} {
+		for _, via := range []Via{MCP, REST} {
+			kinds = append(kinds, Kind{outcome, via, false}, Kind{outcome, via, true})
+		}
+	}
+	return kinds
+}
+
+// Counts are what a number of calls made the stack do, all together.
+type Counts struct {
+	// Calls is how many were made.
+	Calls int64 `json:"calls"`
+	// APIRequests that API Gateway took: two for a tool call, one for a REST call.
+	APIRequests int64 `json:"api_requests"`
+	// Invocations of functions: authorizer, mcp, settle, and business for any other.
+	Invocations map[string]int64 `json:"invocations"`
+	// ReadUnits and WriteUnits of DynamoDB, by the sizes of the items.
+	ReadUnits  int64 `json:"read_units"`
+	WriteUnits int64 `json:"write_units"`
+	// AccessLogBytes and FunctionLogBytes go to CloudWatch Logs.
+	AccessLogBytes   int64 `json:"access_log_bytes"`
+	FunctionLogBytes int64 `json:"function_log_bytes"`
+	// AnswerBytes leave for the caller, headers included.
+	AnswerBytes int64 `json:"answer_bytes"`
+}
+
+// Functions of the model, in the order of a call.
+var Functions = []string{"authorizer", "mcp", "business", "settle"}
+
+// Measurement is the content of measured.json.
+type Measurement struct {
+	Note string `json:"note"`
+	// LaptopMS are medians in milliseconds, rounded up as Lambda does, of the functions on
+	// the machine that measured.
+	LaptopMS map[string]int64  `json:"laptop_ms"`
+	Kinds    map[string]Counts `json:"kinds"`
+}
+
+// Load returns the embedded measurement.
+func Load() (*Measurement, error) {
+	var m Measurement
+	d := json.NewDecoder(bytes.NewReader(measured))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return nil, fmt.Errorf("measured.json: %w", err)
+	}
+	for _, kind := range Kinds() {
+		if m.Kinds[kind.String()].Calls < 1 {
+			return nil, fmt.Errorf("measured.json: %q is missing among %v", kind, slices.Sorted(maps.Keys(m.Kinds)))
+		}
+	}
+	for _, name := range Functions {
+		if m.LaptopMS[name] < 1 {
+			return nil, fmt.Errorf("measured.json: no duration of %s", name)
+		}
+	}
+	return &m, nil
+}
+
+// Of returns the counts of a kind.
+func (m *Measurement) Of(k Kind) Counts { return m.Kinds[k.String()] }

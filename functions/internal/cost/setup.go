@@ -1,0 +1,88 @@
+package cost
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// Setup is how the functions are deployed and how long they take, by their names in
+// Functions.
+type Setup struct {
+	// MemoryMB as Terraform gives it.
+	MemoryMB map[string]int64
+	// DurationMS is the billed time of an invocation in milliseconds.
+	DurationMS map[string]*big.Rat
+	// Origin says where the durations come from.
+	Origin string
+}
+
+// DefaultMemory is what functions.tf gives: a test compares.
+func DefaultMemory() map[string]int64 {
+	return map[string]int64{"authorizer": 256, "mcp": 512, "business": 256, "settle": 128}
+}
+
+// AssumedMS are durations for want of better ones: nothing here has been timed on AWS. The
+// authorizer and settle wait for one or two requests to DynamoDB of some 5 ms each, mcp for
+// the REST call with all that is behind it.
+func AssumedMS() map[string]int64 {
+	return map[string]int64{"authorizer": 15, "mcp": 60, "business": 5, "settle": 20}
+}
+
+// DefaultSetup has Terraform's memory and the assumed durations.
+func DefaultSetup() Setup {
+	s := Setup{MemoryMB: DefaultMemory(), Origin: "assumed, not timed on AWS"}
+	s.setDurations(AssumedMS())
+	return s
+}
+
+// UseLaptop takes the durations that were measured with the counts.
+func (s *Setup) UseLaptop(m *Measurement) {
+	s.setDurations(m.LaptopMS)
+	s.Origin = "measured on a laptop over an emulator of DynamoDB"
+}
+
+func (s *Setup) setDurations(ms map[string]int64) {
+	s.DurationMS = map[string]*big.Rat{}
+	for name, n := range ms {
+		s.DurationMS[name] = big.NewRat(n, 1)
+	}
+}
+
+// Limits of Lambda: 15 minutes, and 128 to 10,240 MB.
+const (
+	maxMS          = 900_000
+	minMB, maxMB   = 128, 10_240
+	secondsPerMS   = 1000
+	megabytesPerGB = 1024
+)
+
+// GiveDuration replaces the duration of a function.
+func (s *Setup) GiveDuration(function string, ms float64) error {
+	if !(ms >= 0 && ms <= maxMS) {
+		return fmt.Errorf("duration of %s: milliseconds from 0 to %d, not %g", function, maxMS, ms)
+	}
+	s.DurationMS[function] = new(big.Rat).SetFloat64(ms)
+	if !strings.Contains(s.Origin, "given") {
+		s.Origin = "given where flags say so, else " + s.Origin
+	}
+	return nil
+}
+
+// GiveMemory replaces the memory of a function.
+func (s *Setup) GiveMemory(function string, mb int64) error {
+	if _, ok := s.MemoryMB[function]; !ok {
+		return fmt.Errorf("memory of %q: the functions are %s", function, strings.Join(Functions, ", "))
+	}
+	if mb < minMB || mb > maxMB {
+		return fmt.Errorf("memory of %s: megabytes from %d to %d, not %d", function, minMB, maxMB, mb)
+	}
+	s.MemoryMB[function] = mb
+	return nil
+}
+
+// gbSeconds of one invocation.
+func (s *Setup) gbSeconds(function string) *big.Rat {
+	gb := big.NewRat(s.MemoryMB[function], megabytesPerGB)
+	return gb.Mul(gb, new(big.Rat).Quo(s.DurationMS[function], big.NewRat(secondsPerMS, 1)))
+}
