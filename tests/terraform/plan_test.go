@@ -31,6 +31,7 @@ var checks = map[string]func(p planned) []string{
 	"environment":       checkEnvironment,
 	"functions":         checkFunctions,
 	"tables":            checkTables,
+	"idle cost":         checkIdle,
 }
 
 func TestPlan(t *testing.T) {
@@ -43,6 +44,7 @@ func TestPlan(t *testing.T) {
 	must(t, err)
 	if *update {
 		must(t, writeRoutes(p))
+		must(t, writeIdle(p))
 	}
 	for _, name := range slices.Sorted(maps.Keys(checks)) {
 		t.Run(name, func(t *testing.T) {

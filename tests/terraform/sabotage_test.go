@@ -46,6 +46,11 @@ var sabotages = []struct {
 		before: `{ actions = ["dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
+	{
+		name: "an alarm for each function left out", file: "modules/function/main.tf",
+		before: "    Errors    = var.alarms.errors_above\n", after: "",
+		check: "idle cost", notice: "the plan {KMSKeys:1 AlarmMetrics:",
+	},
 }
 
 // TestSabotage breaks a copy of the stack and asks that the checks of TestPlan notice: a
