@@ -186,6 +186,7 @@ func exchanges() []exchange {
 		{name: "call_composite_argument", headers: authed, body: legacy("tools/call", `"name":"utility.diagnose_mcp","arguments":{"x":1}`)},
 		{name: "call_disabled_category", headers: with("x-api-key", limitedKey), body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026}`)},
 		{name: "call_disabled_tool", headers: with("x-api-key", limitedKey), body: legacy("tools/call", `"name":"convert_era","arguments":{"date":"2026-11-30"}`)},
+		{name: "call_disabled_modern", headers: with("x-api-key", limitedKey, "mcp-protocol-version", "2026-07-28", "mcp-method", "tools/call", "mcp-name", "convert.era"), body: modern("tools/call", `"name":"convert.era","arguments":{"date":"2026-11-30"}`)},
 		{name: "call_diagnose", headers: authed, body: legacy("tools/call", `"name":"utility.diagnose_mcp"`)},
 		{name: "call_progress", headers: keyed("accept", "application/json, text/event-stream"), body: legacy("tools/call", lookup+`,"_meta":{"progressToken":"p1"}`)},
 		{name: "call_progress_modern", headers: era("tools/call", "mcp-name", "postal.lookup", "accept", "application/json, text/event-stream"), body: strings.Replace(modern("tools/call", lookup), `"_meta":{`, `"_meta":{"progressToken":7,`, 1)},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,34 +23,48 @@ import (
 // twice, as text and as structured content, and Lambda takes 6 MB.
 const maxAnswer = 1 << 20
 
-// handler makes the SDK's handler of a tool.
+// handler makes the SDK's handler of a tool. Its results, that of a panic too, go through the
+// SDK, which adds what the protocol version asks for.
 func (s *server) handler(t *tool) mcp.ToolHandler {
-	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return func(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		c := callOf(ctx)
-		args, err := decodeArguments(r.Params.Arguments)
-		if err == nil {
-			err = t.validate(args)
-		}
-		if err != nil {
-			return s.fail(c, invalidArgument(err)), nil
-		}
-		until, err := deadline(c.context())
-		if err != nil {
-			return s.fail(c, problem.New(problem.Timeout, "No time was left to begin; the call did not run.")), nil
-		}
-		p := newProgress(ctx, r, t)
-		limited, cancel := context.WithDeadline(c.context(), until)
-		defer cancel()
-		body, refused := s.run(limited, c, t, args, p)
-		p.done()
-		if refused != nil {
-			return s.fail(c, refused), nil
-		}
-		c.setOutcome("ok")
-		return &mcp.CallToolResult{
-			Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
-			StructuredContent: body,
-		}, nil
+		defer func() {
+			if v := recover(); v != nil {
+				logPanic(s.Log, v, debug.Stack())
+				result = s.fail(c, problem.New(problem.Internal, ""))
+			}
+		}()
+		return s.serveTool(ctx, c, t, r), nil
+	}
+}
+
+func (s *server) serveTool(ctx context.Context, c *call, t *tool, r *mcp.CallToolRequest) *mcp.CallToolResult {
+	if !s.allows(c, t.name) {
+		return s.fail(c, problem.New(problem.ToolDisabled, ""))
+	}
+	args, err := decodeArguments(r.Params.Arguments)
+	if err == nil {
+		err = t.validate(args)
+	}
+	if err != nil {
+		return s.fail(c, invalidArgument(err))
+	}
+	until, err := deadline(c.context())
+	if err != nil {
+		return s.fail(c, problem.New(problem.Timeout, "No time was left to begin; the call did not run."))
+	}
+	p := newProgress(ctx, r, t)
+	limited, cancel := context.WithDeadline(c.context(), until)
+	defer cancel()
+	body, refused := s.run(limited, c, t, args, p)
+	p.done()
+	if refused != nil {
+		return s.fail(c, refused)
+	}
+	c.setOutcome("ok")
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
+		StructuredContent: body,
 	}
 }
 

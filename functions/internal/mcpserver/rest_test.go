@@ -292,15 +292,16 @@ func TestPanics(t *testing.T) {
 			})
 		}
 	})
-	r, response := w.callTool(t.Context(), "test.panic", `{}`)
-	if b := failure(t, r); b.Error != problem.Internal {
-		t.Errorf("got %s", b.Error)
+	response := w.post(legacy("tools/call", `"name":"test.panic"`))
+	if !strings.Contains(response.Body, `"code":-32603`) || !strings.Contains(response.Body, `"error":"internal"`) {
+		t.Errorf("panic in a foreign tool: %s", response.Body)
 	}
 	noSecrets(t, w, response)
 	response = w.event(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: map[string]string{
 		"content-type": "application/json", "x-api-key": goodKey, "user-agent": "boom",
-	}, Body: legacy("tools/call", lookup)})
-	if !strings.Contains(response.Body, `\"error\":\"internal\"`) {
+		"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "postal.lookup",
+	}, Body: modern("tools/call", lookup)})
+	if !strings.Contains(response.Body, `\"error\":\"internal\"`) || !strings.Contains(response.Body, `"resultType":"complete"`) {
 		t.Errorf("panic in a tool: %s", response.Body)
 	}
 	if response = w.post(legacy("prompts/list", "")); !strings.Contains(response.Body, `"code":-32603`) || !strings.Contains(response.Body, `"error":"internal"`) {
@@ -311,7 +312,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("%q is not in the log", text)
 		}
 	}
-	if r, _ = w.callTool(t.Context(), "postal.lookup", `{"postal_code":"100-0001"}`); r.IsError {
+	if r, _ := w.callTool(t.Context(), "postal.lookup", `{"postal_code":"100-0001"}`); r.IsError {
 		t.Errorf("after the panics: %+v", r)
 	}
 }

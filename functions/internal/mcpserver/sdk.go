@@ -52,7 +52,7 @@ func (s *server) recovering(next mcp.MethodHandler) mcp.MethodHandler {
 		defer func() {
 			if v := recover(); v != nil {
 				logPanic(s.Log, v, debug.Stack())
-				result, err = s.afterPanic(c, method)
+				result, err = nil, s.afterPanic(c)
 			}
 		}()
 		result, err = next(ctx, method, r)
@@ -65,13 +65,10 @@ func (s *server) recovering(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func (s *server) afterPanic(c *call, method string) (mcp.Result, error) {
+func (s *server) afterPanic(c *call) error {
 	p := problem.New(problem.Internal, "")
 	c.setOutcome(string(p.Code))
-	if method == "tools/call" {
-		return s.failed(p), nil
-	}
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: sentence(p), Data: p.AgentJSON()}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: sentence(p), Data: p.AgentJSON()}
 }
 
 // filtering applies the tool settings of the key, and both forms of a tool's name.
@@ -81,8 +78,8 @@ func (s *server) filtering(next mcp.MethodHandler) mcp.MethodHandler {
 		switch method {
 		case "tools/call":
 			if params, ok := r.GetParams().(*mcp.CallToolParamsRaw); ok {
-				if result, err := s.checkTool(c, params); result != nil || err != nil {
-					return result, err
+				if err := s.checkTool(c, params); err != nil {
+					return nil, err
 				}
 			}
 		case "tools/list":
@@ -102,21 +99,19 @@ func (s *server) allows(c *call, name string) bool {
 	return t == nil || c.key.Settings.Allows(t.name, t.category)
 }
 
-// checkTool refuses a tool that is none or switched off, and gives the others the name by
-// which the SDK knows them.
-func (s *server) checkTool(c *call, params *mcp.CallToolParamsRaw) (mcp.Result, error) {
+// checkTool refuses what is no tool, and gives the others the name by which the SDK knows
+// them. A tool that is off is refused by its handler: a result that does not come through the
+// SDK lacks the resultType that clients of 2026-07-28 insist on.
+func (s *server) checkTool(c *call, params *mcp.CallToolParamsRaw) error {
 	t := s.tools.byName[params.Name]
 	if t == nil {
 		if s.Extend != nil {
-			return nil, nil // the SDK knows whether it is one of Extend's
+			return nil // the SDK knows whether it is one of Extend's
 		}
 		p := problem.New(problem.NotFound, "There is no such tool. tools/list names the tools of this key.")
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("Unknown tool %.100q. tools/list names the tools of this key.", params.Name), Data: p.AgentJSON()}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("Unknown tool %.100q. tools/list names the tools of this key.", params.Name), Data: p.AgentJSON()}
 	}
 	params.Name = t.listed
 	c.setTool(t.name)
-	if !s.allows(c, t.name) {
-		return s.fail(c, problem.New(problem.ToolDisabled, "")), nil
-	}
-	return nil, nil
+	return nil
 }
