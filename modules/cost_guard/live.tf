@@ -77,7 +77,7 @@ locals {
     usd_per_hour = "${3600 / local.period_seconds} * (gateway_usd + starts_usd + compute_usd + tables_usd + bytes_usd)"
   }
 
-  live_usd_per_hour = coalesce(var.live.usd_per_hour, var.budget.monthly_usd / 72)
+  live_usd_per_hour = coalesce(var.live.usd_per_hour, ceil(var.budget.monthly_usd / 72 * 10000) / 10000)
 
   # From the first dear minute to the last function stopped: the datapoints that the alarm
   # wants; two minutes until a minute's metrics are there; one until the alarm looks; one for

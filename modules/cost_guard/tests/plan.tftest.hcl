@@ -90,7 +90,7 @@ run "live_alarm" {
 
   # 10 dollars a month, in 72 hours.
   assert {
-    condition     = abs(aws_cloudwatch_metric_alarm.spend_rate.threshold - 10 / 72) < 0.000001
+    condition     = aws_cloudwatch_metric_alarm.spend_rate.threshold == 0.1389
     error_message = "Unless given, the alarm trips at what uses up the budget over a weekend."
   }
 
