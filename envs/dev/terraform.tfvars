@@ -37,6 +37,18 @@ cost = {
   monthly_usd = 10
 }
 
+# What the tools external.* call; left out, they say that there is nothing to call. The token
+# never comes here: put it into SSM Parameter Store, and name the parameter.
+#   aws ssm put-parameter --type SecureString --name /sekisho-dev/upstream-token --value file://token.txt
+# upstream = {
+#   url             = "https://api.example.com/v1" # GET /stats/ID and POST /publications below it
+#   token_parameter = "/sekisho-dev/upstream-token"
+#   burst           = 5 # calls at once, over all instances
+#   rate_per_second = 1 # and in the long run
+#   publish_per_day = 1
+#   timeout_seconds = 15 # of one attempt
+# }
+
 # Per function, where the default does not do. reserved_concurrency is a hard ceiling on
 # how many run at once: -1 is none, 0 switches the function off. New accounts have a quota
 # of 10 in all, where nothing can be reserved; so nothing is reserved here.

@@ -17,6 +17,7 @@ module "sekisho" {
   dist              = var.dist
   plans             = var.plans
   settings          = var.settings
+  upstream          = var.upstream
   functions         = var.functions
   api               = var.api
   tables            = var.tables

@@ -42,6 +42,12 @@ cost = {
   # monitor_arn  = "arn:aws:ce::123456789012:anomalymonitor/…"
 }
 
+# What the tools external.* call; envs/dev explains it, and how the token gets where it belongs.
+# upstream = {
+#   url             = "https://api.example.com/v1"
+#   token_parameter = "/sekisho-prod/upstream-token"
+# }
+
 # How many of each may run at once. `terraform output sizing` suggests a figure from the
 # traffic that you expect. The account's quota must leave 100 beside the sum; a plan that
 # does not is refused, and says what to do. What has no reservation can take all that the

@@ -34,6 +34,12 @@ variable "settings" {
   default     = null
 }
 
+variable "upstream" {
+  description = "What the tools external.* call, and how often."
+  type        = any
+  default     = null
+}
+
 variable "functions" {
   description = "What is to differ for a function, by its name."
   type        = any

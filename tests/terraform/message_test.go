@@ -25,6 +25,7 @@ func TestMessages(t *testing.T) {
 				"functions":         map[string]any{"calendar": map[string]any{"architecture": "sparc"}, "calender": map[string]any{}},
 				"cost":              map[string]any{"emails": []string{"finance at example.com"}, "actual_percent": []int{50, 1001}},
 				"concurrency_quota": 0.5,
+				"upstream":          map[string]any{"url": "https://user:SECRET@api.example.com", "token_parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x", "burst": 0, "timeout_seconds": 60},
 			},
 			messages: []string{
 				"name takes 3 to 32 lower-case letters, digits and hyphens",
@@ -33,6 +34,10 @@ func TestMessages(t *testing.T) {
 				"functions names what is not a function: calender. There are account, authorizer, calendar,",
 				"emails takes addresses such as finance@example.com. Not one: finance at example.com.",
 				"take percentages above 0 and up to 1000 of the monthly budget",
+				"upstream.url takes an https:// address without credentials, query and fragment",
+				"upstream.token_parameter takes the name of a parameter, such as /sekisho/upstream-token: not its ARN, and not the token.",
+				"upstream.burst takes whole calls from 1 to 1000",
+				"upstream.timeout_seconds seconds from 1 to 25: the gateway waits for 29.",
 				"concurrency_quota takes the account's quota as a whole number",
 			},
 		},

@@ -34,10 +34,17 @@ var checks = map[string]func(p planned) []string{
 	"idle cost":         checkIdle,
 }
 
+// variables of the plan that is checked: those of envs/dev, and an upstream, as it has none.
+func variables(dist string) map[string]any {
+	return map[string]any{"dist": dist, "upstream": map[string]any{
+		"url": "https://api.example.com/v1", "token_parameter": "/sekisho-dev/upstream-token",
+	}}
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	dir, dist := checkout(t, nil)
-	s := prepare(t, dir, "envs/dev", map[string]any{"dist": dist})
+	s := prepare(t, dir, "envs/dev", variables(dist))
 	plan, err := s.Plan(t, t.Context())
 	must(t, err)
 	p, err := read(plan, dir)
@@ -301,6 +308,7 @@ var grants = map[string][]string{
 	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-usage"},
 	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage"},
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
+	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
 	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
 }
 
@@ -368,6 +376,12 @@ var environments = map[string]map[string]string{
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
 		"SEKISHO_ALLOWED_ORIGINS": "", "SEKISHO_TOOL_NAMES": "canonical", "GOGC": "off", "GOMEMLIMIT": "409MiB",
+	},
+	"external": {
+		"SEKISHO_USAGE_TABLE": "sekisho-dev-usage", "SEKISHO_UPSTREAM_URL": "https://api.example.com/v1",
+		"SEKISHO_UPSTREAM_TOKEN_PARAMETER": "/sekisho-dev/upstream-token",
+		"SEKISHO_UPSTREAM_BURST":           "5", "SEKISHO_UPSTREAM_RATE_PER_SECOND": "1",
+		"SEKISHO_PUBLISH_PER_DAY": "1", "SEKISHO_UPSTREAM_TIMEOUT_SECONDS": "15",
 	},
 	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
 }

@@ -52,6 +52,36 @@ run "wiring" {
   }
 }
 
+run "needs_no_upstream" {
+  command = plan
+
+  assert {
+    condition     = output.applied.functions.external.environment.SEKISHO_UPSTREAM_URL == "" && length(local.functions.external.statements) == 0
+    error_message = "Without an upstream the function says so, and may do nothing."
+  }
+}
+
+run "may_decrypt_with_a_key_of_ones_own" {
+  command = plan
+
+  variables {
+    upstream = {
+      url             = "https://api.example.com"
+      token_parameter = "upstream-token"
+      token_key_arn   = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+      publish_per_day = 3
+    }
+  }
+
+  assert {
+    condition = output.applied.functions.external.environment.SEKISHO_PUBLISH_PER_DAY == "3" && jsonencode(slice(local.functions.external.statements, 1, 3)) == jsonencode([
+      { actions = ["ssm:GetParameter"], resources = ["arn:aws:ssm:us-east-1:123456789012:parameter/upstream-token"] },
+      { actions = ["kms:Decrypt"], resources = ["arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"] },
+    ])
+    error_message = "The one parameter, and the one key."
+  }
+}
+
 run "refuses_reservations_above_the_quota" {
   command = plan
 
@@ -96,7 +126,8 @@ run "refuses_wrong_values" {
     settings          = { tool_names = "dotted", log_level = "trace", upgrade_url = "http://example.com/\"" }
     functions         = { calender = {}, mcp = { architecture = "arm" } }
     concurrency_quota = 0.5
+    upstream          = { url = "http://api.example.com", publish_per_day = -1 }
   }
 
-  expect_failures = [var.name, var.plans, var.settings, var.functions, var.concurrency_quota]
+  expect_failures = [var.name, var.plans, var.settings, var.functions, var.concurrency_quota, var.upstream]
 }

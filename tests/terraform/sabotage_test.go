@@ -64,7 +64,7 @@ func TestSabotage(t *testing.T) {
 			replace(t, filepath.Join(dir, s.file), s.before, s.after)
 		}
 	})
-	environment := prepare(t, dir, "envs/dev", map[string]any{"dist": dist})
+	environment := prepare(t, dir, "envs/dev", variables(dist))
 	plan, err := environment.Plan(t, t.Context())
 	must(t, err)
 	p, err := read(plan, dir)

@@ -217,7 +217,8 @@ func (p *Problem) agentBody() Body {
 		Hint: p.Hint, Detail: p.Detail,
 	}
 	if p.RetryAfter >= 0 {
-		ms := p.RetryAfter.Milliseconds()
+		// Rounded up: too small a figure would be obeyed too early.
+		ms := int64((p.RetryAfter + time.Millisecond - 1) / time.Millisecond)
 		b.RetryAfterMs = &ms
 	}
 	if q := p.Quota; q != nil {

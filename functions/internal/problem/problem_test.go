@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/problem"
 )
 
@@ -116,8 +117,48 @@ func TestRetryAfterIsWholeSecondsRoundedUp(t *testing.T) {
 			t.Errorf("%s: %d, %v; want %d", wait, got, ok, want)
 		}
 	}
+	if ms := problem.Limit(problem.Quota{}, time.Microsecond).Body().RetryAfterMs; ms == nil || *ms != 1 {
+		t.Errorf("retryAfterMs of a microsecond is %v, want 1", ms)
+	}
 	if _, ok := problem.New(problem.NotFound, "").RetryAfterSeconds(); ok {
 		t.Error("what can't be waited for has a Retry-After")
+	}
+}
+
+// TestUpstreamFailures: every code of a failed call has a status, none of them a 401 or a 403,
+// and a retryable one says when.
+func TestUpstreamFailures(t *testing.T) {
+	wait := int64(1500)
+	for _, code := range []outbound.Code{
+		outbound.CodeAuth, outbound.CodeNotFound, outbound.CodeConflict, outbound.CodeRejected, outbound.CodeRateLimited,
+		outbound.CodeBusy, outbound.CodeUnavailable, outbound.CodeTimeout, outbound.CodeUnclear, outbound.CodeFailed,
+		outbound.CodeTooLarge, outbound.CodeMisconfigured, outbound.CodeDeadline, outbound.CodeCancelled,
+	} {
+		p := problem.Upstream(outbound.Advice{Code: code, Classification: outbound.Transient, Retryable: true, RetryAfterMs: &wait, Hint: "h"})
+		if p.Code != problem.Code(code) || p.Status < 404 || p.Title == "" || p.Hint != "h" || p.RetryAfter != 1500*time.Millisecond {
+			t.Errorf("%s: %+v", code, p)
+		}
+		if p := problem.Upstream(outbound.Advice{Code: code, Retryable: true}); p.RetryAfter <= 0 {
+			t.Errorf("%s is retryable, and does not say when", code)
+		}
+		if p := problem.Upstream(outbound.Advice{Code: code}); p.RetryAfter >= 0 {
+			t.Errorf("%s has a wait that helps nobody", code)
+		}
+	}
+	if p := problem.Upstream(outbound.Advice{Code: "new"}); p.Code != problem.Internal {
+		t.Errorf("a code without a status: %+v", p)
+	}
+}
+
+func TestDailyLimit(t *testing.T) {
+	reset := "2026-12-01T00:00:00.000Z"
+	p := problem.DailyLimit(problem.Quota{Limit: 2, Used: 2, ResetAt: reset}, time.Hour)
+	if p.Status != 429 || p.Retryable || p.Classification != problem.Permanent || *p.Body().RetryAfterMs != 3600000 || p.Body().ResetAt != reset {
+		t.Errorf("used up: %s", p.JSON())
+	}
+	p = problem.DailyLimit(problem.Quota{Limit: 2, Used: 1, ResetAt: reset}, time.Minute)
+	if p.Status != 429 || !p.Retryable || p.Classification != problem.Transient || *p.Body().RetryAfterMs != 60000 {
+		t.Errorf("in progress: %s", p.JSON())
 	}
 }
 

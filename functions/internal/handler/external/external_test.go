@@ -1,0 +1,365 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/handler/rest"
+	"sekisho/functions/internal/outbound"
+	"sekisho/functions/internal/outbound/outboundtest"
+	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/ratelimit"
+)
+
+const secret = "token-SECRET-1"
+
+// world is the function and its upstream, in virtual time. Use it inside synctest.
+type world struct {
+	t      *testing.T
+	store  ratelimit.Memory
+	server *rest.Server
+	log    *observer.ObservedLogs
+	token  string // what the parameter holds
+	tokens int    // how often it was read
+
+	mu       sync.Mutex
+	upstream http.HandlerFunc
+	calls    []*http.Request
+}
+
+// newWorld starts both. env adds to the environment.
+func newWorld(t *testing.T, env map[string]string) *world {
+	t.Helper()
+	w := &world{t: t, token: secret, upstream: good}
+	network := &outboundtest.Network{}
+	t.Cleanup(network.Serve("upstream.test", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		w.mu.Lock()
+		w.calls = append(w.calls, r)
+		upstream := w.upstream
+		w.mu.Unlock()
+		upstream(rw, r)
+	})))
+	all := map[string]string{config.UpstreamURL: "http://upstream.test/v1/"}
+	for name, value := range env {
+		all[name] = value
+	}
+	core, logs := observer.New(zapcore.DebugLevel)
+	w.log = logs
+	deps := Deps{
+		Buckets: &w.store, Dailies: &w.store, Log: zap.New(core), Now: time.Now,
+		Token: func(context.Context) (string, error) { w.tokens++; return w.token, nil },
+	}
+	h, err := newHandler(config.Map(all), deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timeout, err := config.Map(all).Seconds(config.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Client, err = outbound.New(outbound.Config{Upstream: "upstream.test", Timeout: timeout, Reserve: reserve, Dial: network.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Client.Close)
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.server, err = rest.New(api, "external", h.Operations(), deps.Log, deps.Now); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// answers replaces what the upstream does.
+func (w *world) answers(h http.HandlerFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.upstream = h
+}
+
+func good(rw http.ResponseWriter, r *http.Request) {
+	fmt.Fprint(withJSON(rw), `{"views":12345678901234567890}`)
+}
+
+func withJSON(rw http.ResponseWriter) http.ResponseWriter {
+	rw.Header().Set("Content-Type", "application/json")
+	return rw
+}
+
+func status(code int, header ...string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			rw.Header().Set(header[i], header[i+1])
+		}
+		rw.WriteHeader(code)
+	}
+}
+
+func hangs(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+type answer struct {
+	events.APIGatewayProxyResponse
+	problem problem.Body
+}
+
+// fetch and publish call the function as API Gateway does, with the time that a function has.
+func (w *world) fetch(id string) answer {
+	return w.handle(25*time.Second, events.APIGatewayProxyRequest{
+		HTTPMethod: "GET", Resource: "/v1/external/stats/{resource_id}", PathParameters: map[string]string{"resource_id": id},
+	})
+}
+
+func (w *world) publish(slug string) answer {
+	return w.handle(25*time.Second, events.APIGatewayProxyRequest{
+		HTTPMethod: "POST", Resource: "/v1/external/publications", Body: fmt.Sprintf(`{"slug":%q}`, slug),
+	})
+}
+
+func (w *world) handle(timeout time.Duration, e events.APIGatewayProxyRequest) answer {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
+	defer cancel()
+	response, err := w.server.Handle(ctx, e)
+	if err != nil || ctx.Err() != nil {
+		w.t.Errorf("the function did not answer in its time: %v, %v", err, ctx.Err())
+	}
+	a := answer{APIGatewayProxyResponse: response}
+	if response.StatusCode != 200 {
+		if err := json.Unmarshal([]byte(response.Body), &a.problem); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// called forgets the calls so far and returns them.
+func (w *world) called() []*http.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := w.calls
+	w.calls = nil
+	return calls
+}
+
+func TestWhatTheUpstreamIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		if a := w.fetch("a.b_c-1"); a.StatusCode != 200 || a.Body != `{"resource_id":"a.b_c-1","stats":{"views":12345678901234567890}}` {
+			t.Errorf("%d %s", a.StatusCode, a.Body)
+		}
+		a := w.publish("hello-world")
+		if want := `{"slug":"hello-world","published_at":"2000-01-01T00:00:00Z","daily_limit":1,"answer":{"views":12345678901234567890}}`; a.StatusCode != 200 || a.Body != want {
+			t.Errorf("%d %s, want %s", a.StatusCode, a.Body, want)
+		}
+		calls := w.called()
+		if len(calls) != 2 || calls[0].Method+calls[0].URL.Path != "GET/v1/stats/a.b_c-1" || calls[1].Method+calls[1].URL.Path != "POST/v1/publications" {
+			t.Fatalf("calls %v", calls)
+		}
+		for _, call := range calls {
+			if call.Header.Get("Authorization") != "Bearer "+secret {
+				t.Errorf("%s: Authorization %q", call.URL, call.Header.Get("Authorization"))
+			}
+		}
+		body, _ := io.ReadAll(calls[1].Body)
+		if string(body) != `{"slug":"hello-world"}` || calls[1].Header.Get("Content-Type") != "application/json" || calls[1].Header.Get("Idempotency-Key") != `"publish-content/hello-world"` {
+			t.Errorf("published %s with %v", body, calls[1].Header)
+		}
+		if w.tokens != 1 {
+			t.Errorf("the token was read %d times", w.tokens)
+		}
+	})
+}
+
+// TestAPublicationAndItsPlace: what becomes of the day's one place, whatever happens.
+func TestAPublicationAndItsPlace(t *testing.T) {
+	const free, used, held = "free", "used", "held"
+	for name, c := range map[string]struct {
+		upstream http.HandlerFunc
+		status   int
+		code     string
+		attempts int
+		place    string
+	}{
+		"200":            {good, 200, "", 1, used},
+		"204":            {status(204), 200, "", 1, used},
+		"400":            {status(400), 422, "upstream_rejected", 1, free},
+		"401":            {status(401), 502, "upstream_auth", 1, free},
+		"403":            {status(403), 502, "upstream_auth", 1, free},
+		"404":            {status(404), 404, "upstream_not_found", 1, free},
+		"409":            {status(409), 409, "upstream_conflict", 1, free},
+		"429":            {status(429, "Retry-After", "1"), 429, "upstream_rate_limited", 4, free},
+		"429, too long":  {status(429, "Retry-After", "30"), 429, "upstream_rate_limited", 1, free},
+		"503":            {status(503), 503, "upstream_unavailable", 4, free},
+		"302":            {status(302, "Location", "http://elsewhere.test/"), 502, "upstream_misconfigured", 1, free},
+		"500":            {status(500), 502, "upstream_outcome_unclear", 2, held},
+		"502":            {status(502), 502, "upstream_outcome_unclear", 4, held},
+		"timeout":        {hangs, 502, "upstream_outcome_unclear", 2, held},
+		"no JSON":        {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "<html>") }, 502, "upstream_outcome_unclear", 2, held},
+		"JSON, a list":   {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(withJSON(rw), "[1]") }, 502, "upstream_outcome_unclear", 2, held},
+		"JSON, but null": {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(withJSON(rw), "null") }, 502, "upstream_outcome_unclear", 2, held},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				w.answers(c.upstream)
+				a := w.publish("hello")
+				if n := len(w.called()); a.StatusCode != c.status || string(a.problem.Error) != c.code || n != c.attempts {
+					t.Errorf("%d %s after %d attempts; want %d %s after %d", a.StatusCode, a.Body, n, c.status, c.code, c.attempts)
+				}
+				w.answers(good)
+				next := w.publish("other")
+				taken := next.problem.Error == problem.DailyLimitExceeded && next.StatusCode == 429
+				switch c.place {
+				case free:
+					if next.StatusCode != 200 {
+						t.Errorf("the place is not free: %s", next.Body)
+					}
+				case used:
+					if !taken || next.problem.Retryable || *next.problem.Limit != 1 || *next.problem.Used != 1 || next.problem.ResetAt != "2000-01-02T00:00:00.000Z" {
+						t.Errorf("the place is not used: %s", next.Body)
+					}
+				case held:
+					if !taken || !next.problem.Retryable || *next.problem.Used != 0 || next.Headers["Retry-After"] == "" {
+						t.Errorf("the place is not held: %s", next.Body)
+					}
+					time.Sleep(time.Duration(*next.problem.RetryAfterMs) * time.Millisecond)
+					if last := w.publish("other"); last.StatusCode != 200 {
+						t.Errorf("after the lease: %s", last.Body)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTheDayTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, map[string]string{config.PublishPerDay: "2"})
+		for _, want := range []int{200, 200, 429} {
+			if a := w.publish("hello"); a.StatusCode != want {
+				t.Errorf("%d %s, want %d", a.StatusCode, a.Body, want)
+			}
+		}
+		time.Sleep(24*time.Hour - time.Second)
+		a := w.publish("hello")
+		if ms := a.problem.RetryAfterMs; a.StatusCode != 429 || ms == nil || *ms != 1000 || a.Headers["Retry-After"] != "1" {
+			t.Errorf("a second before midnight: %s", a.Body)
+		}
+		time.Sleep(time.Second)
+		if a := w.publish("hello"); a.StatusCode != 200 {
+			t.Errorf("at 00:00 UTC: %s", a.Body)
+		}
+	})
+}
+
+// TestOverTheDailyLimitNothingIsSent, and the bucket loses no place.
+func TestOverTheDailyLimitNothingIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, map[string]string{config.UpstreamBurst: "2", config.UpstreamRatePerSecond: "0.001"})
+		for range 10 {
+			w.publish("hello")
+		}
+		if n := len(w.called()); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+		if a := w.fetch("demo"); a.StatusCode != 200 {
+			t.Errorf("the refused publications used the bucket up: %s", a.Body)
+		}
+	})
+}
+
+// TestTheBucketHoldsForRetriesToo, and its refusal is ours, with a wait.
+func TestTheBucketHoldsForRetriesToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, map[string]string{config.UpstreamBurst: "2", config.UpstreamRatePerSecond: "0.01"})
+		w.answers(status(503))
+		a := w.fetch("demo")
+		if n := len(w.called()); n != 2 || a.StatusCode != 429 || a.problem.Error != "upstream_bucket_empty" || !a.problem.Retryable {
+			t.Errorf("%d calls, then %s", n, a.Body)
+		}
+		w.answers(good)
+		a = w.publish("hello")
+		if a.StatusCode != 429 || a.problem.Error != "upstream_bucket_empty" || len(w.called()) != 0 {
+			t.Errorf("an empty bucket: %s", a.Body)
+		}
+		time.Sleep(time.Duration(*a.problem.RetryAfterMs) * time.Millisecond)
+		if a := w.publish("hello"); a.StatusCode != 200 {
+			t.Errorf("what waited at the bucket kept its place in the day: %s", a.Body)
+		}
+	})
+}
+
+func TestShortDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.answers(status(429, "Retry-After", "30"))
+		start := time.Now()
+		a := w.handle(3*time.Second, events.APIGatewayProxyRequest{
+			HTTPMethod: "GET", Resource: "/v1/external/stats/{resource_id}", PathParameters: map[string]string{"resource_id": "demo"},
+		})
+		if took := time.Since(start); took >= 3*time.Second || a.StatusCode != 429 || *a.problem.RetryAfterMs != 30000 || a.Headers["Retry-After"] != "30" {
+			t.Errorf("%s: %s", took, a.Body)
+		}
+		w.answers(hangs)
+		start = time.Now()
+		a = w.fetch("demo")
+		if took := time.Since(start); took >= 25*time.Second || a.StatusCode != 504 || a.problem.Error != "upstream_timeout" {
+			t.Errorf("%s: %s", took, a.Body)
+		}
+	})
+}
+
+func TestBadArgumentsReachNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		for _, id := range []string{"..", ".", "", "a/b", "a%2Fb", "a?b", "%2e%2e", "ü", strings.Repeat("a", 101)} {
+			if a := w.fetch(id); a.StatusCode != 400 || a.problem.Error != problem.InvalidArgument {
+				t.Errorf("resource %q: %d %s", id, a.StatusCode, a.Body)
+			}
+		}
+		for _, slug := range []string{"", "Hello", "a b", "-a", "a--b", "a/b", strings.Repeat("a", 101)} {
+			if a := w.publish(slug); a.StatusCode != 400 || a.problem.Error != problem.InvalidArgument {
+				t.Errorf("slug %q: %d %s", slug, a.StatusCode, a.Body)
+			}
+		}
+		if calls := w.called(); len(calls) != 0 {
+			t.Errorf("calls %v", calls)
+		}
+	})
+}
+
+func TestLogLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.answers(status(429, "Retry-After", "1"))
+		w.fetch("demo")
+		fields := w.log.FilterMessage("call").All()[0].ContextMap()
+		for name, want := range map[string]any{
+			"upstream": "upstream.test", "attempts": int64(4), "retries": int64(3), "waited_ms": int64(3000),
+			"upstream_failure": "rate_limited", "stopped": "attempts", "operation": "external.fetch_stats", "status": int64(429),
+		} {
+			if fields[name] != want {
+				t.Errorf("%s is %v (%T), want %v", name, fields[name], fields[name], want)
+			}
+		}
+	})
+}
