@@ -68,13 +68,14 @@ output "live_alarm" {
 }
 
 output "applied" {
-  description = "What was applied, for tests and for the laptop's gateway: the API's description, stage variables and access-log format as API Gateway has them, and what each function runs with."
+  description = "What was applied, for tests and for the laptop's gateway (`sekisho up --applied`): the API's description, stage, stage variables, access-log format and throttle as API Gateway has them, and what each function runs with."
   value = {
     api_id            = module.api.id
     stage             = module.api.stage
     body              = module.api.body
     stage_variables   = module.api.stage_variables
     access_log_format = module.api.access_log_format
+    throttle          = module.api.throttle
     functions         = { for name, function in module.function : name => merge(function.applied, { name = function.name }) }
   }
 }

@@ -45,3 +45,11 @@ output "access_log_format" {
   description = "The access log's format, as JSON."
   value       = jsonencode(local.contract.x-sekisho-access-log)
 }
+
+output "throttle" {
+  description = "The stage's ceiling on calls: rate_per_second and burst."
+  value = {
+    rate_per_second = one(aws_api_gateway_method_settings.this.settings).throttling_rate_limit
+    burst           = one(aws_api_gateway_method_settings.this.settings).throttling_burst_limit
+  }
+}

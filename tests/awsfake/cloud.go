@@ -109,6 +109,15 @@ func (c *Cloud) Environment() map[string]string {
 	}
 }
 
+// Variables is Environment as a list of NAME=value, for a process.
+func (c *Cloud) Variables() []string {
+	var list []string
+	for name, value := range c.Environment() {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
 var listening = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
 
 // awaitAddress reads the log up to the line that names the address, and from then on

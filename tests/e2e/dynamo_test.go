@@ -29,20 +29,17 @@ func TestDynamo(t *testing.T) {
 	for _, table := range []string{"accounts", "usage"} {
 		createTable(t, cloud.Endpoint, "e2e-"+table)
 	}
-	var environment []string
-	for name, value := range cloud.Environment() {
-		environment = append(environment, name+"="+value)
-	}
+	environment := cloud.Variables()
 	plans := fmt.Sprintf(`{%q:%d}`, suite.Plan, suite.Limit)
 	store := []string{"--accounts-table", "e2e-accounts", "--usage-table", "e2e-usage", "--plans", plans}
 	t.Run("suite", func(t *testing.T) {
 		// A hundred calls at once queue in moto, which has one thread: on a slow machine the
 		// last of them waits longer than the authorizer's 5 seconds.
-		r := up(t, environment, append(store, "--data", t.TempDir(), "--timeout", "authorizer=28s",
+		r := binary.Up(t, environment, append(store, "--data", t.TempDir(), "--timeout", "authorizer=28s",
 			"--publish-per-day", "1000", "--upstream-burst", "1000")...)
 		suite.Run(t, suite.Target{
 			MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Upstream: true, Repeats: 10, Settled: 30 * time.Second,
-			Sekisho: sekisho(environment, store...),
+			Sekisho: binary.On(environment, store...),
 		})
 	})
 }

@@ -10,19 +10,30 @@ import (
 
 	tfterraform "github.com/gruntwork-io/terratest/modules/terraform"
 
+	"sekisho/tests/e2e/suite"
 	"sekisho/tests/terraform/stack"
 )
 
+// throttle of the applied stage: above what the suite sends at once.
+var throttle = stack.Throttle{RatePerSecond: 500, Burst: 600}
+
 // TestApply applies envs/dev to the cloud of these tests, looks at the result with the AWS
-// SDK, plans again, and destroys it. It is one test, because an apply takes a minute.
+// SDK, plans again, serves what was applied to the end-to-end suite, and destroys it. It is one test, because an apply takes a minute.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	dir, dist := checkout(t, nil)
 	s := prepare(t, dir, "envs/dev", map[string]any{
-		"dist":      dist,
-		"cost":      map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25},
-		"functions": map[string]any{"postal": map[string]any{"reserved_concurrency": 5}},
-		"tables":    map[string]any{"deletion_protection": false, "max_units_per_second": map[string]any{"write": 200}},
+		"dist":  dist,
+		"plans": map[string]any{suite.Plan: suite.Limit},
+		"api":   map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
+		"cost":  map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25},
+		"functions": map[string]any{
+			"postal": map[string]any{"reserved_concurrency": 5},
+			// A hundred calls at once queue in moto, which has one thread: on a slow machine the
+			// last of them waits longer than the authorizer's 5 seconds.
+			"authorizer": map[string]any{"timeout_seconds": 28},
+		},
+		"tables": map[string]any{"deletion_protection": false, "max_units_per_second": map[string]any{"write": 200}},
 	})
 	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
 	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
@@ -32,6 +43,7 @@ func TestApply(t *testing.T) {
 	t.Run("outputs", func(t *testing.T) { verifyOutputs(t, outputs) })
 	verify(t, outputs)
 	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
+	t.Run("served", func(t *testing.T) { verifyServed(t, s, outputs) })
 
 	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
 	t.Run("nothing left", func(t *testing.T) { verifyGone(t) })

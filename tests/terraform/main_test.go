@@ -9,15 +9,18 @@ import (
 	"time"
 
 	"sekisho/tests/awsfake"
+	"sekisho/tests/program"
 	"sekisho/tests/terraform/stack"
 )
 
 var update = flag.Bool("update", false, "write the files that these tests compare with")
 
-// everything that the tests of this binary share: one cloud, and the top of the repository.
+// everything that the tests of this binary share: one cloud, the top of the repository, and
+// the program that serves what was applied.
 var (
-	root  string
-	cloud *awsfake.Cloud
+	root   string
+	cloud  *awsfake.Cloud
+	binary program.Program
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -26,6 +29,16 @@ func run(m *testing.M) int {
 	flag.Parse()
 	var err error
 	if root, err = stack.Root(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "sekisho-terraform")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if binary, err = program.Build(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

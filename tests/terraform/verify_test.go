@@ -58,8 +58,8 @@ func verifyAPI(t *testing.T, client *apigateway.Client, outputs stack.Outputs) {
 	if !maps.Equal(stage.Variables, outputs.Applied.StageVariables) {
 		t.Errorf("stage variables: %v, want %v", stage.Variables, outputs.Applied.StageVariables)
 	}
-	if got := stage.MethodSettings["*/*"]; got.ThrottlingRateLimit != 10 || got.ThrottlingBurstLimit != 20 {
-		t.Errorf("throttles: %+v, want 10 per second and 20 at once", got)
+	if got := stage.MethodSettings["*/*"]; got.ThrottlingRateLimit != throttle.RatePerSecond || int(got.ThrottlingBurstLimit) != throttle.Burst || outputs.Applied.Throttle != throttle {
+		t.Errorf("throttles: %+v, and as output %+v; want %+v", got, outputs.Applied.Throttle, throttle)
 	}
 
 	contract, err := readContract(root)

@@ -25,7 +25,13 @@ func announcement(base, upstream, data string, plans account.Plans, created map[
 		b.WriteString("\n")
 		key = firstOf(created, "free")
 	}
-	fmt.Fprintf(&b, `Claude Code:
+	b.WriteString(clientConfiguration(base, key))
+	return b.String()
+}
+
+// clientConfiguration is what to paste into which client.
+func clientConfiguration(base, key string) string {
+	return fmt.Sprintf(`Claude Code:
 
   claude mcp add --transport http sekisho %[1]s/mcp --header "x-api-key: %[2]s"
 
@@ -43,7 +49,6 @@ curl:
 
 Stop with Ctrl-C.
 `, base, key)
-	return b.String()
 }
 
 // firstOf prefers a plan, and does with any.

@@ -68,10 +68,17 @@ func TestBadSurroundings(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := filepath.Join(t.TempDir(), "fresh")
+	foreign := filepath.Join(t.TempDir(), "foreign.json")
+	if err := os.WriteFile(foreign, []byte(`{"values":{"outputs":{}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		args []string
 		says string
 	}{
+		"nothing applied": {[]string{"up", "--applied", filepath.Join(fresh, "applied.json")}, "terraform -chdir=envs/dev output -json"},
+		"not applied":     {[]string{"up", "--applied", foreign}, "terraform -chdir=envs/dev output -json"},
+		"a plan applied":  {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan does not go with --applied"},
 		"busy port":       {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
 		"bad address":     {[]string{"up", "--listen", "nowhere", "--data", fresh}, "--listen"},
 		"a file as data":  {[]string{"up", "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "x")}, "--data"},

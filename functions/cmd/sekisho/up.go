@@ -27,6 +27,7 @@ type upCmd struct {
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
 	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
+	Applied  string        `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
 }
 
@@ -37,6 +38,9 @@ const longestTimeout = 15 * time.Minute
 const settleTime = 5 * time.Second
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
+	if c.Applied != "" {
+		return c.runApplied(ctx, s)
+	}
 	plans, err := c.plans()
 	if err != nil {
 		return badUsage(err)
@@ -54,10 +58,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	defer outside.close()
 	maps.Copy(env, outside.environment)
-	// First the address: keys that are made now are shown once, and must not get lost.
-	listener, err := net.Listen("tcp", c.Listen)
+	listener, err := c.listen()
 	if err != nil {
-		return badUsage(fmt.Errorf("listen on %s: %w; choose another address with --listen, port 0 for any free port", c.Listen, reason(err)))
+		return err
 	}
 	defer listener.Close()
 	if plans != "" {
@@ -73,7 +76,20 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	env[config.Plans] = st.plans.String()
-	return c.serve(ctx, s, st, listener, created, stack.Config{Functions: functions, Upstream: outside.deps})
+	served := stack.Config{Functions: functions, Stores: st, Stage: "local", Upstream: outside.deps}
+	return c.serve(ctx, listener, served, func(base string) error {
+		return c.announce(s.out, base, outside.url, st, created)
+	})
+}
+
+// listen takes the address. It comes before keys are made, which are shown once and must
+// not get lost.
+func (c upCmd) listen() (net.Listener, error) {
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, badUsage(fmt.Errorf("listen on %s: %w; choose another address with --listen, port 0 for any free port", c.Listen, reason(err)))
+	}
+	return listener, nil
 }
 
 // plans returns the flags' plans as configuration; "" when none were given.
@@ -97,9 +113,8 @@ func reason(err error) error {
 	return err
 }
 
-func (c upCmd) serve(
-	ctx context.Context, s streams, st *stores, listener net.Listener, created map[string]string, config stack.Config,
-) error {
+// serve serves until ctx ends. announce is told where, when it is ready.
+func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Config, announce func(base string) error) error {
 	log, err := c.appendTo("log.jsonl")
 	if err != nil {
 		return err
@@ -110,17 +125,20 @@ func (c upCmd) serve(
 		return err
 	}
 	defer access.Close()
-	config.Stores, config.Domain, config.Stage = st, listener.Addr().String(), "local"
-	config.Log, config.AccessLog, config.Now = log, access, time.Now
-	service, err := stack.New(config)
+	served.Domain, served.Log, served.AccessLog, served.Now = listener.Addr().String(), log, access, time.Now
+	service, err := stack.New(served)
 	if err != nil {
-		return err
+		return badUsage(err)
 	}
 	server := service.Server()
 	server.ReadHeaderTimeout = 10 * time.Second
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	if err := c.announce(s.out, listener.Addr().String(), upstreamOf(config), st, created); err != nil {
+	base := "http://" + listener.Addr().String()
+	if served.StageInPath {
+		base += "/" + served.Stage
+	}
+	if err := announce(base); err != nil {
 		return err
 	}
 	select {
@@ -212,8 +230,7 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 	return created, nil
 }
 
-func (c upCmd) announce(w io.Writer, address, upstream string, st *stores, created map[string]string) error {
-	base := "http://" + address
+func (c upCmd) announce(w io.Writer, base, upstream string, st *stores, created map[string]string) error {
 	if c.JSON {
 		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "upstream_url": upstream, "keys": created})
 	}

@@ -15,6 +15,39 @@ import (
 // (AGW/apigateway-use-lambda-authorizer.html).
 const unauthorized = "Unauthorized"
 
+// describedAuthorizer finds the function that the description names as authorizer, nil when
+// it names none: the contract leaves that to Terraform. One whose answers are cached is
+// refused, because this gateway asks every time and would hide that.
+func (g *Gateway) describedAuthorizer() (*function, error) {
+	var doc struct {
+		Components struct {
+			SecuritySchemes map[string]struct {
+				Authorizer struct {
+					URI string   `json:"authorizerUri"`
+					TTL *float64 `json:"authorizerResultTtlInSeconds"`
+				} `json:"x-amazon-apigateway-authorizer"`
+			} `json:"securitySchemes"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(g.description, &doc); err != nil {
+		return nil, fmt.Errorf("security schemes: %w", err)
+	}
+	var found *function
+	for name, scheme := range doc.Components.SecuritySchemes {
+		a := scheme.Authorizer
+		if a.URI == "" {
+			continue
+		}
+		if a.TTL == nil || *a.TTL != 0 {
+			return nil, fmt.Errorf("security scheme %s: the answers of its authorizer are cached, so calls would not be counted; set authorizerResultTtlInSeconds to 0", name)
+		}
+		if found = g.functionCalled(functionInURI(a.URI)); found == nil {
+			return nil, fmt.Errorf("security scheme %s: its authorizer %s is not among the functions (%s)", name, a.URI, g.functionNames())
+		}
+	}
+	return found, nil
+}
+
 // authorize asks the authorizer, every time: nothing is cached. The error is a *refusal. The
 // call has the authorizer's context afterwards, of a Deny too.
 func (g *Gateway) authorize(c *call) error {

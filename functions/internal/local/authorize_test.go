@@ -24,6 +24,31 @@ const allTypes = `"DEFAULT_4XX":{"responseTemplates":` + typeOnly + `},"DEFAULT_
  "gatewayresponse.header.X-Stage":"stageVariables.state","gatewayresponse.header.X-Mine":"method.request.header.X-Mine",
  "gatewayresponse.header.X-Unset":"context.authorizer.unset","gatewayresponse.header.X-Unquoted":"static"}}`
 
+// TestDescribedAuthorizer: what Terraform applied names its authorizer, and that is asked.
+func TestDescribedAuthorizer(t *testing.T) {
+	describe := func(authorizer, ttl string) *Gateway {
+		return &Gateway{
+			functions:   map[string]*function{"gate": {name: "gate", deployed: "stack-gate"}},
+			description: []byte(`{"components":{"securitySchemes":{"key":{"x-amazon-apigateway-authorizer":{` + ttl + `"authorizerUri":"` + uri(authorizer) + `"}}}}}`),
+		}
+	}
+	if f, err := describe("stack-gate", `"authorizerResultTtlInSeconds":0,`).describedAuthorizer(); err != nil || f == nil || f.name != "gate" {
+		t.Errorf("%v, %v", f, err)
+	}
+	for says, g := range map[string]*Gateway{
+		"set authorizerResultTtlInSeconds to 0": describe("stack-gate", `"authorizerResultTtlInSeconds":300,`),
+		"cached":                                describe("stack-gate", ""), // left out it is 300
+		"not among the functions":               describe("stack-door", `"authorizerResultTtlInSeconds":0,`),
+	} {
+		if _, err := g.describedAuthorizer(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want %q", err, says)
+		}
+	}
+	if f, err := (&Gateway{description: []byte(`{}`)}).describedAuthorizer(); f != nil || err != nil {
+		t.Errorf("an authorizer out of nothing: %v, %v", f, err)
+	}
+}
+
 func TestAuthorizerOutcomes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		authorizer Invoker

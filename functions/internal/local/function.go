@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,12 @@ type Invoker interface {
 // Function is one Lambda.
 type Function struct {
 	Handler Invoker
+	// DeployedName is its name in AWS, where that is another than its own. When it is set,
+	// an integration must name exactly this function.
+	DeployedName string
+	// MemoryMB is what it has in AWS. It is shown with the function's figures: here all
+	// functions share the memory of one process.
+	MemoryMB int
 	// Timeout ends an invocation; 0 means 3 s, as in Lambda.
 	Timeout time.Duration
 	// Reserved is the most invocations at once: Unreserved for no limit, 0 to switch the
@@ -57,14 +64,18 @@ type counts struct {
 	Throttles   int `json:"throttles"`
 	Concurrent  int `json:"concurrent_executions"`
 	Reserved    int `json:"reserved_concurrency"`
+	// What it was deployed with; 0 where nothing is known.
+	MemoryMB       int     `json:"memory_mb,omitempty"`
+	TimeoutSeconds float64 `json:"timeout_seconds"`
 }
 
 // function is a Lambda with its concurrency and its metrics.
 type function struct {
-	name    string
-	handler Invoker
-	timeout time.Duration
-	gateway *Gateway
+	name     string
+	deployed string
+	handler  Invoker
+	timeout  time.Duration
+	gateway  *Gateway
 
 	mu sync.Mutex
 	counts
@@ -85,13 +96,13 @@ func newFunction(name string, f Function, g *Gateway) (*function, error) {
 		f.Timeout = defaultTimeout
 	}
 	return &function{
-		name: name, handler: f.Handler, timeout: f.Timeout, gateway: g,
-		counts: counts{Reserved: f.Reserved},
+		name: name, deployed: f.DeployedName, handler: f.Handler, timeout: f.Timeout, gateway: g,
+		counts: counts{Reserved: f.Reserved, MemoryMB: f.MemoryMB, TimeoutSeconds: f.Timeout.Seconds()},
 	}, nil
 }
 
 func (f *function) arn() string {
-	return "arn:aws:lambda:" + region + ":" + accountID + ":function:" + f.name
+	return "arn:aws:lambda:" + region + ":" + accountID + ":function:" + cmp.Or(f.deployed, f.name)
 }
 
 // invoke runs the function once. It returns after limit at the latest, the function goes on

@@ -31,8 +31,9 @@ type Config struct {
 	// function of the integration's URI, else that of x-sekisho. A deployed name such as
 	// sekisho-dev-postal finds the function postal.
 	FunctionOf func(*contract.Operation) string
-	// Authorizer and Settle are names of functions. Authorizer is needed where an
-	// operation has security; without Settle the access log goes nowhere.
+	// Authorizer and Settle are names of functions. An authorizer is needed where an
+	// operation has security; what the description names goes before this. Without Settle
+	// the access log goes nowhere.
 	Authorizer, Settle string
 
 	// Stage is the stage's name; empty means "local".
@@ -137,7 +138,13 @@ func setDefaults(c *Config) {
 
 // nameRoles finds the functions that are no integration.
 func (g *Gateway) nameRoles() error {
-	g.authorizer = g.functions[g.config.Authorizer]
+	described, err := g.describedAuthorizer()
+	if err != nil {
+		return err
+	}
+	if g.authorizer = described; described == nil {
+		g.authorizer = g.functions[g.config.Authorizer]
+	}
 	if g.authorizer == nil && g.routes.secured {
 		return fmt.Errorf("authorizer %q is not among the functions (%s), and operations need one",
 			g.config.Authorizer, g.functionNames())

@@ -204,7 +204,7 @@ func TestLocalAPI(t *testing.T) {
 	}
 	var functions map[string]counts
 	local("/_local/functions", &functions)
-	if want := (counts{Invocations: 2, Throttles: 1}); functions["things"] != want {
+	if want := (counts{Invocations: 2, Throttles: 1, TimeoutSeconds: 5}); functions["things"] != want {
 		t.Errorf("things %+v, want %+v", functions["things"], want)
 	}
 	if got := f.callURL("GET", "/_local/description").Body.String(); got != string(applied("")) {

@@ -265,21 +265,32 @@ func (g *Gateway) functionOf(op *contract.Operation, uri string) (*function, err
 	if name == "" {
 		name = op.Function
 	}
-	if f := g.functions[name]; f != nil {
-		return f, nil
-	}
-	// A deployed function carries the stack's name before its own; the longest name wins.
-	var best *function
-	for own, f := range g.functions {
-		if strings.HasSuffix(name, "-"+own) && (best == nil || len(own) > len(best.name)) {
-			best = f
-		}
-	}
-	if best == nil {
+	f := g.functionCalled(name)
+	if f == nil {
 		return nil, fmt.Errorf("%s %s is served by function %q, which is not among the functions (%s)",
 			op.Method, op.Path, name, g.functionNames())
 	}
-	return best, nil
+	return f, nil
+}
+
+// functionCalled finds a function by its own name or by the one in AWS, nil when there is
+// none. Where the configuration does not say the latter, a deployed function is taken to
+// carry the stack's name before its own; the longest name wins.
+func (g *Gateway) functionCalled(name string) *function {
+	var best *function
+	for own, f := range g.functions {
+		switch {
+		case f.deployed != "":
+			if name == f.deployed {
+				return f
+			}
+		case name == own:
+			return f
+		case strings.HasSuffix(name, "-"+own) && (best == nil || len(own) > len(best.name)):
+			best = f
+		}
+	}
+	return best
 }
 
 // functionInURI takes the name out of the URI of a Lambda proxy integration,

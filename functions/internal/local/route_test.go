@@ -181,6 +181,22 @@ func TestFunctionOf(t *testing.T) {
 	}
 }
 
+// TestDeployedNames: where they are known, nothing else is meant by a URI.
+func TestDeployedNames(t *testing.T) {
+	g := &Gateway{functions: map[string]*function{
+		"tool": {name: "tool", deployed: "stack-tool"}, "other": {name: "other", deployed: "stack-extra-tool"},
+	}}
+	for name, want := range map[string]string{"stack-tool": "tool", "stack-extra-tool": "other", "other-tool": "", "tool": "", "": ""} {
+		got := ""
+		if f := g.functionCalled(name); f != nil {
+			got = f.name
+		}
+		if got != want {
+			t.Errorf("%q found %q, want %q", name, got, want)
+		}
+	}
+}
+
 // FuzzMatch checks that what matches is put together to what was asked.
 func FuzzMatch(f *testing.F) {
 	for _, path := range []string{"/", "/a", "/a/b", "/a/b/c", "//a//", "/a/%2F", "/x/y/z/", "/a/{b}", ""} {

@@ -18,8 +18,14 @@ import (
 
 // Function is how one function is deployed.
 type Function struct {
+	// DeployedName is its name in AWS, where it is deployed there.
+	DeployedName string
 	// Env is its environment.
 	Env map[string]string
+	// Stores that its environment names; nil means those of the Config.
+	Stores Stores
+	// MemoryMB that it has in AWS, 0 where it is not deployed there.
+	MemoryMB int
 	// Timeout of one invocation.
 	Timeout time.Duration
 	// Reserved is its reserved concurrency: -1 unreserved, 0 off.
@@ -40,6 +46,10 @@ type Config struct {
 	// state "open".
 	Stage          string
 	StageVariables map[string]string
+	// StageInPath serves under /STAGE/…, as the address that AWS gives does.
+	StageInPath bool
+	// AccessLogFormat maps the fields of a record to variables; nil takes the description's.
+	AccessLogFormat map[string]string
 	// Throttle of the stage; nil means none.
 	Throttle *local.Throttle
 	// Log takes the functions' log lines.
@@ -104,7 +114,9 @@ func New(c Config) (*Stack, error) {
 		if c.Wrap != nil {
 			invoker = c.Wrap(name, invoker)
 		}
-		functions[name] = local.Function{Handler: invoker, Timeout: f.Timeout, Reserved: f.Reserved}
+		functions[name] = local.Function{
+			Handler: invoker, DeployedName: f.DeployedName, MemoryMB: f.MemoryMB, Timeout: f.Timeout, Reserved: f.Reserved,
+		}
 	}
 	gatewayLog, err := logging.New(config.Map(nil), "gateway", c.Log)
 	if err != nil {
@@ -112,8 +124,8 @@ func New(c Config) (*Stack, error) {
 	}
 	gateway, err := local.New(local.Config{
 		Description: c.Description, Functions: functions, Authorizer: Authorizer, Settle: Settle,
-		Stage: c.Stage, StageVariables: c.StageVariables, Domain: c.Domain, Throttle: c.Throttle,
-		AccessLogTo: c.AccessLog, Now: c.Now, Log: gatewayLog,
+		Stage: c.Stage, StageInPath: c.StageInPath, StageVariables: c.StageVariables, AccessLog: c.AccessLogFormat,
+		Domain: c.Domain, Throttle: c.Throttle, AccessLogTo: c.AccessLog, Now: c.Now, Log: gatewayLog,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("stack: %w", err)
@@ -130,8 +142,12 @@ func (c Config) invoker(name string, f Function, client *http.Client) (local.Inv
 	if err != nil {
 		return nil, err
 	}
+	stores := f.Stores
+	if stores == nil {
+		stores = c.Stores
+	}
 	return build(name, deps{
-		env: env, stores: c.Stores, log: log, now: c.Now, client: client, upstream: c.Upstream,
+		env: env, stores: stores, log: log, now: c.Now, client: client, upstream: c.Upstream,
 	})
 }
 

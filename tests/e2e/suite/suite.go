@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -279,8 +280,13 @@ func (g Target) started(t testing.TB) map[string]int {
 	if !g.Local {
 		return nil
 	}
+	at, err := url.Parse(g.APIURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.Path = "/_local/invocations" // beside the stage, not below it
 	var counts map[string]int
-	decode(t, g.get(t, "/_local/invocations", "").Body, &counts)
+	decode(t, send(t, http.MethodGet, at.String(), "", "").Body, &counts)
 	return counts
 }
 

@@ -115,7 +115,14 @@ type Applied struct {
 	Body            string              `json:"body"`              // OpenAPI, as API Gateway was given it
 	StageVariables  map[string]string   `json:"stage_variables"`   // what gateway responses substitute
 	AccessLogFormat string              `json:"access_log_format"` // a JSON object of variables
-	Functions       map[string]Function `json:"functions"`         // by the contract's names
+	Throttle        Throttle            `json:"throttle"`
+	Functions       map[string]Function `json:"functions"` // by the contract's names
+}
+
+// Throttle is the stage's ceiling on calls.
+type Throttle struct {
+	RatePerSecond float64 `json:"rate_per_second"`
+	Burst         int     `json:"burst"`
 }
 
 // Function is what one function runs with.
@@ -141,6 +148,12 @@ type Outputs struct {
 		Reserved   int `json:"reserved"`
 		Unreserved int `json:"unreserved"`
 	} `json:"concurrency"`
+}
+
+// Printed is what "terraform output -json" prints.
+func (s *Stack) Printed(t testing.TB, ctx context.Context) ([]byte, error) {
+	printed, err := terraform.RunTerraformCommandAndGetStdoutContextE(t, ctx, &s.options, "output", "-json")
+	return []byte(printed), err
 }
 
 // Outputs reads them out of the state.

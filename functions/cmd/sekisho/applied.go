@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/parameter"
+	"sekisho/functions/internal/stack"
+)
+
+// deployment is an applied stack, ready to be served from this machine over its own tables.
+type deployment struct {
+	config stack.Config
+	// leftOut are its functions that no call reaches.
+	leftOut []string
+	// accounts and usage are the names of its tables, plans its plans as JSON.
+	accounts, usage, plans string
+}
+
+// runApplied serves what Terraform applied.
+func (c upCmd) runApplied(ctx context.Context, s streams) error {
+	if err := c.onlyApplied(); err != nil {
+		return badUsage(err)
+	}
+	d, err := c.readApplied(ctx)
+	if err != nil {
+		return badUsage(fmt.Errorf("--applied %s: %w", c.Applied, err))
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return badUsage(fmt.Errorf("directory of the log: %w; name one that can be written with --data", err))
+	}
+	listener, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	return c.serve(ctx, listener, d.config, func(base string) error { return c.announceApplied(s.out, base, d) })
+}
+
+// onlyApplied refuses flags that would make what is served another thing than what was applied.
+func (c upCmd) onlyApplied() error {
+	for flag, given := range map[string]bool{
+		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0,
+	} {
+		if given {
+			return fmt.Errorf("%s does not go with --applied, which serves what was applied; change the stack's variables and apply again", flag)
+		}
+	}
+	return nil
+}
+
+func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
+	printed, err := os.ReadFile(c.Applied)
+	if err != nil {
+		return nil, fmt.Errorf("%w; make the file with: terraform -chdir=envs/dev output -json >%s", reason(err), c.Applied)
+	}
+	applied, err := stack.ParseApplied(printed)
+	if err != nil {
+		return nil, err
+	}
+	options := []func(*awsconfig.LoadOptions) error{}
+	if region := applied.Region(); region != "" {
+		options = append(options, awsconfig.WithRegion(region))
+	}
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration: %w", err)
+	}
+	platform, err := platformEnvironment(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{}
+	if d.config, d.leftOut, err = applied.Config(platform); err != nil {
+		return nil, err
+	}
+	// As functions/external does; any other function has no such variable.
+	external := config.Map(d.config.Functions["external"].Env)
+	if d.config.Upstream.Token, err = parameter.FromEnv(external, config.UpstreamTokenParameter); err != nil {
+		return nil, err
+	}
+	return d, d.openStores(ctx, dynamodb.NewFromConfig(cfg))
+}
+
+// platformEnvironment is what the Lambda service puts into the environment of a function.
+func platformEnvironment(ctx context.Context, cfg aws.Config) (map[string]string, error) {
+	credentials, err := cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the tables are in AWS, and there are no credentials: %w; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
+	}
+	platform := map[string]string{
+		"AWS_REGION": cfg.Region, "AWS_ACCESS_KEY_ID": credentials.AccessKeyID,
+		"AWS_SECRET_ACCESS_KEY": credentials.SecretAccessKey, "AWS_SESSION_TOKEN": credentials.SessionToken,
+	}
+	if cfg.BaseEndpoint != nil {
+		platform["AWS_ENDPOINT_URL"] = *cfg.BaseEndpoint
+	}
+	return platform, nil
+}
+
+// openStores gives each function the tables that its environment names, and looks whether
+// they are there.
+func (d *deployment) openStores(ctx context.Context, client *dynamodb.Client) error {
+	tables := map[string]bool{}
+	for name, f := range d.config.Functions {
+		t := dynamo.Tables{Accounts: f.Env[config.AccountsTable], Usage: f.Env[config.UsageTable]}
+		f.Stores = dynamo.New(client, t)
+		d.config.Functions[name] = f
+		tables[t.Accounts], tables[t.Usage] = true, true
+	}
+	authorizer := d.config.Functions[stack.Authorizer].Env
+	d.accounts, d.usage, d.plans = authorizer[config.AccountsTable], authorizer[config.UsageTable], authorizer[config.Plans]
+	delete(tables, "")
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if _, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}); err != nil {
+			return fmt.Errorf("table %s: %w; is it applied, and are these the credentials of its account?", name, err)
+		}
+	}
+	if len(tables) == 0 {
+		return errors.New("no function's environment names a table; apply this version of the stack first")
+	}
+	return nil
+}
+
+func (c upCmd) announceApplied(w io.Writer, base string, d *deployment) error {
+	if c.JSON {
+		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Sekisho serves what was applied, over its tables.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, c.Data)
+	if len(d.leftOut) > 0 {
+		fmt.Fprintf(&b, "Left out, because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
+	}
+	fmt.Fprintf(&b, "For a key:\n\n  sekisho keys create --accounts-table %s --usage-table %s --plans '%s' --user NAME --plan PLAN\n\n", d.accounts, d.usage, d.plans)
+	b.WriteString(clientConfiguration(base, "YOUR_KEY"))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
