@@ -60,10 +60,16 @@ func (f upstreamFlags) upstream() (*outside, error) {
 		config.PublishPerDay:          strconv.Itoa(f.PublishPerDay),
 	}
 	if err := external.Check(config.Map(o.environment)); err != nil {
-		return nil, errors.Join(err, o.close())
+		return nil, errors.Join(errors.New(asFlags.Replace(err.Error())), o.close())
 	}
 	return o, nil
 }
+
+// asFlags puts the flags in the place of the variables that they set.
+var asFlags = strings.NewReplacer(
+	config.UpstreamURL, "--upstream", config.UpstreamTimeoutSeconds, "--upstream-timeout", config.UpstreamBurst, "--upstream-burst",
+	config.UpstreamRatePerSecond, "--upstream-rate", config.PublishPerDay, "--publish-per-day",
+)
 
 // upstreamOf is the address that a configuration's tools external.* call.
 func upstreamOf(c stack.Config) string { return c.Functions["external"].Env[config.UpstreamURL] }

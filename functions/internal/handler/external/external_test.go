@@ -30,12 +30,13 @@ const secret = "token-SECRET-1"
 
 // world is the function and its upstream, in virtual time. Use it inside synctest.
 type world struct {
-	t      *testing.T
-	store  ratelimit.Memory
-	server *rest.Server
-	log    *observer.ObservedLogs
-	token  string // what the parameter holds
-	tokens int    // how often it was read
+	t       *testing.T
+	store   ratelimit.Memory
+	handler *Handler
+	server  *rest.Server
+	log     *observer.ObservedLogs
+	token   string // what the parameter holds
+	tokens  int    // how often it was read
 
 	mu       sync.Mutex
 	upstream http.HandlerFunc
@@ -79,6 +80,7 @@ func newWorld(t *testing.T, env map[string]string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(h.Client.Close)
+	w.handler = h
 	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,194 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/moto"
+	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/sqlite"
+)
+
+var emulator moto.Shared
+
+func TestMain(m *testing.M) { os.Exit(emulator.Run(m)) }
+
+type stores interface {
+	Buckets() ratelimit.BucketStore
+	Dailies() ratelimit.DailyStore
+}
+
+func overSQLite(t *testing.T) stores {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sekisho.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func overDynamo(t *testing.T) stores {
+	client := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(emulator.Endpoint(t)),
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	tables := dynamo.Tables{Accounts: "accounts", Usage: "usage"}
+	if err := dynamo.CreateTables(t.Context(), client, tables); err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.New(client, tables)
+}
+
+// TestTwoInstancesShareTheDay, over both stores and real sockets: of 20 publications at once
+// exactly three go through, as the quota has it.
+func TestTwoInstancesShareTheDay(t *testing.T) {
+	const calls, quota = 20, 3
+	for name, open := range map[string]func(*testing.T) stores{"SQLite": overSQLite, "DynamoDB": overDynamo} {
+		t.Run(name, func(t *testing.T) {
+			var published atomic.Int64
+			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				published.Add(1)
+				w.WriteHeader(http.StatusNoContent)
+			}))
+			defer upstream.Close()
+			env := config.Map(map[string]string{config.UpstreamURL: upstream.URL, config.UpstreamBurst: "100", config.PublishPerDay: "3"})
+			store := open(t)
+			today := time.Now() // the day must not turn within the test
+			var instances [2]func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
+			for i := range instances {
+				server, err := New(env, Deps{
+					Buckets: store.Buckets(), Dailies: store.Dailies(), AllowPrivate: true, Log: zap.NewNop(),
+					Now: func() time.Time { return today },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				instances[i] = server.Handle
+			}
+			var passed, over atomic.Int64
+			var wg sync.WaitGroup
+			for i := range calls {
+				wg.Go(func() {
+					a, _ := instances[i%2](t.Context(), events.APIGatewayProxyRequest{
+						HTTPMethod: "POST", Resource: "/v1/external/publications", Body: `{"slug":"hello"}`,
+					})
+					switch a.StatusCode {
+					case 200:
+						passed.Add(1)
+					case 429:
+						over.Add(1)
+					default:
+						t.Errorf("%d %s", a.StatusCode, a.Body)
+					}
+				})
+			}
+			wg.Wait()
+			if passed.Load() != quota || over.Load() != calls-quota || published.Load() != quota {
+				t.Errorf("%d passed, %d over the limit, %d published; want %d, %d, %d",
+					passed.Load(), over.Load(), published.Load(), quota, calls-quota, quota)
+			}
+		})
+	}
+}
+
+// broken is a store that fails as it is told.
+type broken struct {
+	*ratelimit.Memory
+	bucket, daily bool
+	afterReserve  bool // daily fails from the second change on
+	changes       int
+}
+
+var errDown = errors.New("the store is down")
+
+func (b *broken) Take(ctx context.Context, bucket string, l ratelimit.Limit, now time.Time, maxWait time.Duration) (ratelimit.Slot, error) {
+	if b.bucket {
+		return ratelimit.Slot{}, errDown
+	}
+	return b.Memory.Take(ctx, bucket, l, now, maxWait)
+}
+
+func (b *broken) Update(ctx context.Context, quota, day string, change func(ratelimit.Day) (ratelimit.Day, bool)) error {
+	if b.changes++; b.daily || b.afterReserve && b.changes > 1 {
+		return errDown
+	}
+	return b.Memory.Update(ctx, quota, day, change)
+}
+
+func TestTheStoreFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		store  broken
+		status int
+		code   problem.Code
+		sent   int
+		logged int
+	}{
+		"no place can be taken":      {broken{daily: true}, 503, problem.StoreUnavailable, 0, 0},
+		"the bucket can't be asked":  {broken{bucket: true}, 503, "upstream_unavailable", 0, 0},
+		"the place can't be used up": {broken{afterReserve: true}, 200, "", 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				store := c.store
+				store.Memory = &w.store
+				w.handler.Bucket.Store, w.handler.Daily.Store = &store, &store
+				a := w.publish("hello")
+				if n := len(w.called()); a.StatusCode != c.status || a.problem.Error != c.code || n != c.sent {
+					t.Errorf("%d %s, %d calls; want %d %s, %d", a.StatusCode, a.Body, n, c.status, c.code, c.sent)
+				}
+				if a.StatusCode != 200 && (!a.problem.Retryable || a.Headers["Retry-After"] == "") {
+					t.Errorf("it does not say when to come back: %s", a.Body)
+				}
+				if n := w.log.FilterMessageSnippet("not settled").Len(); n != c.logged {
+					t.Errorf("%d lines about the place, want %d", n, c.logged)
+				}
+				w.handler.Bucket.Store, w.handler.Daily.Store = &w.store, &w.store
+				if next := w.publish("other"); (next.StatusCode == 200) != (c.sent == 0) {
+					t.Errorf("afterwards: %d %s", next.StatusCode, next.Body)
+				}
+			})
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	for variable, values := range map[string][]string{
+		config.UpstreamURL:            {"api.example.com", "ftp://example.com", "https://u:SECRET@example.com", "https://example.com?key=SECRET", "https://example.com/#x"},
+		config.UpstreamBurst:          {"0", "-1", "many"},
+		config.UpstreamRatePerSecond:  {"0", "-1", "x"},
+		config.PublishPerDay:          {"-1", "1.5"},
+		config.UpstreamTimeoutSeconds: {"-1", "soon"},
+	} {
+		for _, value := range values {
+			env := map[string]string{config.UpstreamURL: "https://example.com", variable: value}
+			if err := Check(config.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
+				t.Errorf("%s=%s: %v; want an error that names it", variable, value, err)
+			}
+		}
+	}
+	for _, url := range []string{"", "https://example.com", "https://example.com/v1/"} {
+		if err := Check(config.Map(map[string]string{config.UpstreamURL: url})); err != nil {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
