@@ -1,0 +1,59 @@
+//go:build interop
+
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const mcpRemoteFile = "node_modules/mcp-remote/dist/proxy.js"
+
+// mcpRemote is the bridge for hosts that start their servers as programs. The host behind
+// it is played by the Go SDK's client.
+type mcpRemote struct {
+	*goSDK
+	stderr *tail
+}
+
+// newMCPRemote starts it with --protocol mode, for a host that speaks version.
+func (n npm) newMCPRemote(ctx context.Context, mode, version string) (client, error) {
+	home, err := os.MkdirTemp(n.dir, "mcp-remote")
+	if err != nil {
+		return nil, err
+	}
+	c := &mcpRemote{}
+	c.goSDK = &goSDK{version: version, transport: func(at endpoint) (mcp.Transport, error) {
+		args := []string{at.url, "--protocol", mode}
+		for name := range at.header {
+			args = append(args, "--header", name+":"+at.header.Get(name))
+		}
+		command := n.command(ctx, home, mcpRemoteFile, args...)
+		c.stderr = &tail{}
+		command.Stderr = c.stderr
+		return &mcp.CommandTransport{Command: command, TerminateDuration: 2 * time.Second}, nil
+	}}
+	return c, nil
+}
+
+// fatal is the last that mcp-remote says. The stack below it is left out.
+var fatal = regexp.MustCompile(`(?m)^\[\d+\] (Fatal error: .*)$`)
+
+// connect shows what the host finds in the program's log when the program ends.
+func (c *mcpRemote) connect(ctx context.Context, at endpoint) (server, error) {
+	s, err := c.goSDK.connect(ctx, at)
+	if err == nil {
+		return s, nil
+	}
+	said := fatal.FindStringSubmatch(c.stderr.String())
+	if said == nil {
+		return s, &broken{fmt.Errorf("%w: %s", err, c.stderr)}
+	}
+	return s, errors.New(said[1])
+}

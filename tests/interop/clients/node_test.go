@@ -1,0 +1,185 @@
+//go:build interop
+
+package clients
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// npm is where the pinned packages are and what runs them.
+type npm struct {
+	// node is the program; dir holds node_modules and driver.mjs.
+	node, dir string
+}
+
+// newNPM installs what package-lock.json pins, if it is not there, and makes a directory of
+// the test's own around it: a module finds packages from where it lies itself.
+func newNPM(root, dir string) (npm, error) {
+	node, err := script(root, "node")
+	if err != nil {
+		return npm{}, err
+	}
+	installed, err := script(root, "npm-install", "clients")
+	if err != nil {
+		return npm{}, err
+	}
+	driver, err := os.ReadFile("driver.mjs")
+	if err != nil {
+		return npm{}, err
+	}
+	n := npm{node: filepath.Join(node, "node"), dir: dir}
+	return n, errors.Join(
+		os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(dir, "node_modules")),
+		os.WriteFile(filepath.Join(dir, "driver.mjs"), driver, 0o600),
+		os.Mkdir(filepath.Join(dir, "home"), 0o700),
+	)
+}
+
+// script runs one of the project's and returns what it prints.
+func script(root, name string, args ...string) (string, error) {
+	command := exec.Command(filepath.Join(root, "scripts", name), args...)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("scripts/%s: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// version of an installed package.
+func (n npm) version(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(n.dir, "node_modules", name, "package.json"))
+	if err != nil {
+		return "", err
+	}
+	var manifest struct{ Version string }
+	err = json.Unmarshal(text, &manifest)
+	return manifest.Version, err
+}
+
+// command runs a file of the directory. What a client writes at home goes into home, and the
+// environment's proxies don't stand between it and 127.0.0.1.
+func (n npm) command(ctx context.Context, home, file string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, n.node, append([]string{filepath.Join(n.dir, file)}, args...)...)
+	command.WaitDelay = 10 * time.Second
+	command.Env = append(os.Environ(), "HOME="+home, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
+		// Most of a run is the start of Node.
+		"NODE_COMPILE_CACHE="+filepath.Join(n.dir, "compiled"),
+		// A person at a terminal is asked to log in; it is the refusal of that which is looked at.
+		"MCP_AUTO_OPEN_ENABLED=true", "MCP_INSPECTOR_SECRET_STORE=memory")
+	return command
+}
+
+// typeScript is a client of the TypeScript SDK, in a process of its own.
+type typeScript struct {
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	stderr  *tail
+}
+
+func (n npm) newTypeScript(ctx context.Context, sdk, mode string) (client, error) {
+	c := &typeScript{process: n.command(ctx, n.dir, "driver.mjs", sdk, mode), stderr: &tail{}}
+	c.process.Stderr = c.stderr
+	var errIn, errOut error
+	var out io.Reader
+	c.in, errIn = c.process.StdinPipe()
+	out, errOut = c.process.StdoutPipe()
+	if err := errors.Join(errIn, errOut); err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewReader(out)
+	return c, c.process.Start()
+}
+
+// ask sends one operation and reads its result into out.
+func (c *typeScript) ask(operation string, parameters map[string]any, out any) error {
+	request := map[string]any{"op": operation}
+	for name, value := range parameters {
+		request[name] = value
+	}
+	line, err := json.Marshal(request)
+	if err != nil {
+		return &broken{err}
+	}
+	if _, err := c.in.Write(append(line, '\n')); err != nil {
+		return &broken{fmt.Errorf("%w: %s", err, c.stderr)}
+	}
+	if line, err = c.out.ReadBytes('\n'); err != nil {
+		return &broken{fmt.Errorf("%w: %s", err, c.stderr)}
+	}
+	var answer struct {
+		Result json.RawMessage
+		Thrown *string
+	}
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return &broken{fmt.Errorf("%w in %s", err, line)}
+	}
+	if answer.Thrown != nil {
+		return errors.New(*answer.Thrown)
+	}
+	if err := json.Unmarshal(answer.Result, out); err != nil {
+		return &broken{fmt.Errorf("%w in %s", err, line)}
+	}
+	return nil
+}
+
+func (c *typeScript) connect(_ context.Context, at endpoint) (s server, err error) {
+	if err := c.ask("close", nil, new(any)); err != nil {
+		return s, &broken{err}
+	}
+	headers := map[string]string{}
+	for name := range at.header {
+		headers[name] = at.header.Get(name)
+	}
+	err = c.ask("connect", map[string]any{"url": at.url, "headers": headers, "oauth": at.oauth}, &s)
+	return s, err
+}
+
+func (c *typeScript) list(context.Context) (names []string, err error) {
+	err = c.ask("list", nil, &names)
+	return names, err
+}
+
+func (c *typeScript) call(_ context.Context, tool string, arguments map[string]any) (r result, err error) {
+	err = c.ask("call", map[string]any{"tool": tool, "arguments": arguments}, &r)
+	return r, err
+}
+
+func (c *typeScript) pass(_ context.Context, d time.Duration) bool {
+	return c.ask("pass", map[string]any{"milliseconds": d.Milliseconds()}, new(any)) == nil
+}
+
+func (c *typeScript) close() {
+	_ = c.in.Close()     // without input the driver ends
+	_ = c.process.Wait() // its end says nothing that the answers did not
+}
+
+// tail keeps what a program writes to standard error.
+type tail struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}

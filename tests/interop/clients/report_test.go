@@ -1,0 +1,143 @@
+//go:build interop
+
+package clients
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// report collects what becomes the two files of testdata.
+type report struct {
+	mu       sync.Mutex
+	cells    map[string]map[string]string // row, step
+	displays map[string]map[string]string // what, row
+}
+
+func newReport() *report {
+	return &report{cells: map[string]map[string]string{}, displays: map[string]map[string]string{}}
+}
+
+func (r *report) cell(of row, step, text string) { r.set(r.cells, of.label(), step, text) }
+
+func (r *report) display(what string, by row, text string) {
+	r.set(r.displays, what, by.label(), masked(text))
+}
+
+func (r *report) set(in map[string]map[string]string, first, second, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if in[first] == nil {
+		in[first] = map[string]string{}
+	}
+	in[first][second] = text
+}
+
+// masks take out what differs from run to run.
+var masks = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`("error":"limit_exceeded".*"retryAfterMs":)\d+`), `$1…`},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), `…-01T00:00:00.000Z`},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), `127.0.0.1:…`},
+	{regexp.MustCompile(`"id":("[^"]*"|\d+)`), `"id":…`},
+}
+
+func masked(text string) string {
+	for _, m := range masks {
+		text = m.what.ReplaceAllString(text, m.with)
+	}
+	return text
+}
+
+// matrix is a line for each row and a column for each step.
+func (r *report) matrix(rows []row) string {
+	var b strings.Builder
+	b.WriteString("# Clients, protocol versions and steps\n\nWritten by the test with `-update`; what is in a cell has been checked, word by word.\n\n")
+	b.WriteString("| Client | Mode | Protocol |")
+	for _, s := range steps {
+		fmt.Fprintf(&b, " %s |", s.name)
+	}
+	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(steps)) + "\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s |", row.name, row.mode, row.protocol)
+		for _, s := range steps {
+			fmt.Fprintf(&b, " %s |", cmp.Or(r.cells[row.label()][s.name], "**fails**"))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n" + legend)
+	return b.String()
+}
+
+const legend = `- progress: "not shown" where the program has no place for it.
+- no key, may log in: for clients that look for OAuth where they are configured to. The Inspector and mcp-remote always do, the Go clients were not.
+- list kept: how long the client goes on showing a list of tools that has changed, which the server allows for 30 s. A tool that is off is refused at once all the same.
+`
+
+// quotes is what the clients display, each text once.
+func (r *report) quotes(rows []row) string {
+	var b strings.Builder
+	b.WriteString("# What each client displays\n\nWritten by the test with `-update`. An ellipsis stands for what differs from run to run.\n")
+	for _, what := range slices.Sorted(maps.Keys(r.displays)) {
+		fmt.Fprintf(&b, "\n## %s\n", what)
+		var texts []string
+		by := map[string][]string{}
+		for _, row := range rows {
+			text, ok := r.displays[what][row.label()]
+			if !ok {
+				continue
+			}
+			if by[text] == nil {
+				texts = append(texts, text)
+			}
+			by[text] = append(by[text], row.label())
+		}
+		for _, text := range texts {
+			fmt.Fprintf(&b, "\n%s:\n\n```\n%s\n```\n", strings.Join(by[text], "; "), text)
+		}
+	}
+	return b.String()
+}
+
+// compare holds the report against testdata, unless only some of the clients were asked for.
+func (r *report) compare(t *testing.T, rows []row) {
+	if len(r.cells) < len(rows) && !t.Failed() {
+		t.Logf("%d of %d clients ran: testdata is not compared", len(r.cells), len(rows))
+		return
+	}
+	for name, got := range map[string]string{"matrix.md": r.matrix(rows), "displays.md": r.quotes(rows)} {
+		file := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range onlyIn(string(want), got) {
+			t.Errorf("%s: missing: %s", file, line)
+		}
+		for _, line := range onlyIn(got, string(want)) {
+			t.Errorf("%s: new: %s", file, line)
+		}
+	}
+}
+
+// onlyIn lists the lines of a that b lacks.
+func onlyIn(a, b string) []string {
+	other := strings.Split(b, "\n")
+	return slices.DeleteFunc(strings.Split(a, "\n"), func(line string) bool { return slices.Contains(other, line) })
+}
