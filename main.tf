@@ -124,10 +124,24 @@ module "observability" {
 
   name       = var.name
   region     = local.location.region
-  functions  = { for name, function in module.function : name => function.name }
   tables     = module.usage.names
   topic_arns = [module.cost_guard.topic_arn]
   alarms     = var.observability.alarms
+
+  functions = {
+    for name, function in module.function : name => {
+      name                 = function.name
+      log_group            = function.log_group
+      memory_mb            = function.applied.memory_mb
+      architecture         = function.applied.architecture
+      reserved_concurrency = function.applied.reserved_concurrency
+    }
+  }
+
+  money = {
+    prices             = module.cost_guard.prices.usd_for_one
+    alarm_usd_per_hour = module.cost_guard.live.usd_per_hour
+  }
 
   api = {
     name             = module.api.name

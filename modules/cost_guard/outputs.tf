@@ -27,10 +27,10 @@ output "live" {
 }
 
 output "prices" {
-  description = "The prices used, in US dollars per unit, and a note on where they hold."
+  description = "The prices used: usd_for_one, as terms of arithmetic such as 3.5 / 1000000, and a note on where they hold."
   value = {
-    usd_per_unit = local.price
-    note         = local.prices_note
+    usd_for_one = local.priced
+    note        = local.prices_note
   }
 }
 

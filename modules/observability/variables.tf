@@ -26,9 +26,41 @@ variable "api" {
 }
 
 variable "functions" {
-  description = "Names of the functions that are watched, by role, such as mcp = \"sekisho-dev-mcp\"."
-  type        = map(string)
+  description = "The functions that are watched, by role such as mcp: name, log group, memory and architecture (for dollars), and reserved concurrency (-1 for none)."
+  type = map(object({
+    name                 = string
+    log_group            = string
+    memory_mb            = number
+    architecture         = optional(string, "arm64")
+    reserved_concurrency = optional(number, -1)
+  }))
+  nullable = false
+}
+
+variable "refunds" {
+  description = "Which of the functions gives failed calls their units back, and logs it."
+  type        = string
+  default     = "settle"
   nullable    = false
+
+  validation {
+    condition     = contains(keys(var.functions), var.refunds)
+    error_message = "refunds is ${var.refunds}, which is not one of the functions given: ${join(", ", keys(var.functions))}."
+  }
+}
+
+variable "money" {
+  description = "Prices in US dollars for one, as terms of arithmetic by the names of the table of prices (such as lambda_request = \"0.2 / 1000000\"), and the dollars per hour at which the live alarm trips."
+  type = object({
+    prices             = map(string)
+    alarm_usd_per_hour = number
+  })
+  nullable = false
+
+  validation {
+    condition     = length(setsubtract(["apigateway_rest_request", "lambda_request", "lambda_arm64_gb_second", "lambda_x86_64_gb_second", "dynamodb_write_unit", "dynamodb_read_unit", "logs_ingested_gb", "data_out_gb"], keys(var.money.prices))) == 0
+    error_message = "money.prices lacks some of apigateway_rest_request, lambda_request, lambda_arm64_gb_second, lambda_x86_64_gb_second, dynamodb_write_unit, dynamodb_read_unit, logs_ingested_gb, data_out_gb."
+  }
 }
 
 variable "tables" {

@@ -35,6 +35,7 @@ func TestMoney(t *testing.T) {
 		p, err := read(plan, dir)
 		must(t, err)
 		t.Run(env+"/spend rate", func(t *testing.T) { verifySpendRate(t, p) })
+		t.Run(env+"/dashboard", func(t *testing.T) { verifyDashboard(t, p) })
 		t.Run(env+"/worst case", func(t *testing.T) { worst = append(worst, verifyWorstCase(t, p, env)) })
 	}
 	t.Run("README", func(t *testing.T) { verifyWorstCaseInReadme(t, worst) })

@@ -1,10 +1,21 @@
 mock_provider "aws" {}
 
 variables {
-  name       = "demo"
-  region     = "us-east-1"
-  api        = { name = "demo", stage = "live", access_log_group = "/aws/apigateway/demo/live/access" }
-  functions  = { mcp = "demo-mcp", calendar = "demo-calendar" }
+  name   = "demo"
+  region = "us-east-1"
+  api    = { name = "demo", stage = "live", access_log_group = "/aws/apigateway/demo/live/access" }
+  functions = {
+    mcp      = { name = "demo-mcp", log_group = "/aws/lambda/demo-mcp", memory_mb = 512, reserved_concurrency = 20 }
+    calendar = { name = "demo-calendar", log_group = "/aws/lambda/demo-calendar", memory_mb = 256, reserved_concurrency = 20 }
+    settle   = { name = "demo-settle", log_group = "/aws/lambda/demo-settle", memory_mb = 128, architecture = "x86_64" }
+  }
+  money = {
+    alarm_usd_per_hour = 0.5
+    prices = {
+      apigateway_rest_request = "3.5 / 1000000", lambda_request = "0.2 / 1000000", lambda_arm64_gb_second = "0.0000133334", lambda_x86_64_gb_second = "0.0000166667"
+      dynamodb_write_unit     = "0.625 / 1000000", dynamodb_read_unit = "0.125 / 1000000", logs_ingested_gb = "0.5", data_out_gb = "0.09"
+    }
+  }
   tables     = { accounts = "demo-accounts", usage = "demo-usage" }
   topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"]
 }
@@ -17,15 +28,20 @@ run "dashboard_and_alarms" {
       for metric in ["ConcurrentExecutions", "Invocations", "Duration", "Throttles", "Errors"] :
       contains(
         [for w in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets : try([for m in w.properties.metrics : "${m[1]} ${m[3]}"], [])],
-        ["${metric} demo-calendar", "${metric} demo-mcp"],
+        ["${metric} demo-calendar", "${metric} demo-mcp", "${metric} demo-settle"],
       )
     ])
     error_message = "Each figure of D6 must be shown for every function."
   }
 
   assert {
-    condition     = length([for w in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets : w if w.type == "log" && startswith(try(w.properties.query, ""), "SOURCE '/aws/apigateway/demo/live/access'")]) == 3
-    error_message = "Admissions and denials come out of the access log."
+    condition     = [for w in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets : split("'", w.properties.query)[1] if w.type == "log"] == ["/aws/apigateway/demo/live/access", "/aws/apigateway/demo/live/access", "/aws/lambda/demo-settle", "/aws/apigateway/demo/live/access"]
+    error_message = "Admissions and denials come out of the access log, refunds out of what settle says."
+  }
+
+  assert {
+    condition     = [for w in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets : w.properties.annotations.horizontal if startswith(w.properties.title, "Executions at a time")] == [[{ label = "20 reserved: calendar, mcp", value = 20 }]]
+    error_message = "Concurrency is shown against its ceilings."
   }
 
   assert {
@@ -43,9 +59,11 @@ run "refuses_wrong_values" {
   command = plan
 
   variables {
-    name   = "demo-"
-    alarms = { refusals_above = -1 }
+    name    = "demo-"
+    alarms  = { refusals_above = -1 }
+    refunds = "nobody"
+    money   = { prices = {}, alarm_usd_per_hour = 1 }
   }
 
-  expect_failures = [var.name, var.alarms]
+  expect_failures = [var.name, var.alarms, var.refunds, var.money]
 }
