@@ -1,6 +1,6 @@
-# A stack to try things out on. Idle it costs about 1 USD a month (the key that encrypts
-# messages about money); calls cost by use. Every value may be changed; what is left out
-# takes the default in ../../variables.tf.
+# A stack to try things out on. Idle it costs about 4 USD a month (alarms, and the key that
+# encrypts messages about money); calls cost by use. Every value may be changed; what is left
+# out takes the default in ../../variables.tf.
 
 region = "us-east-1"
 
@@ -31,7 +31,11 @@ observability = {
   log_retention_days = 7
 }
 
-# Who hears about money, and when. Each address gets a mail to confirm first.
+# Who hears about money, and when. Each address gets a mail to confirm first. The budget counts
+# what carries the tag sekisho-stack, once that is activated under Billing, Cost allocation tags.
+# The live alarm trips at what would use up the month in a weekend, here 0.14 USD an hour; for
+# another rate add live = { usd_per_hour = 0.5 }. `terraform output worst_case_usd_per_hour` tells
+# what the ceilings let an hour cost.
 cost = {
   emails      = [] # ["you@example.com"]
   monthly_usd = 10

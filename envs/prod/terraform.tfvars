@@ -34,7 +34,9 @@ observability = {
 }
 
 # Who hears about money, and when. Each address gets a mail to confirm first. monitor_arn
-# is what `terraform output` in ../account shows.
+# is what `terraform output` in ../account shows. The live alarm trips at what would use up the
+# month in a weekend, here 1.39 USD an hour; if you expect busier hours than that, say so:
+#   live = { usd_per_hour = 3 }
 cost = {
   emails         = ["finance@example.com"]
   monthly_usd    = 100

@@ -44,6 +44,8 @@ func verify(t *testing.T, outputs stack.Outputs) {
 	t.Run("tables", func(t *testing.T) { verifyTables(t, dynamodb.NewFromConfig(emulator), outputs) })
 	t.Run("logs", func(t *testing.T) { verifyLogs(t, cloudwatchlogs.NewFromConfig(emulator)) })
 	t.Run("alarms", func(t *testing.T) { verifyAlarms(t, outputs) })
+	t.Run("live alarm", func(t *testing.T) { verifyLiveAlarm(t, outputs) })
+	t.Run("topic's key", func(t *testing.T) { verifyKey(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("topic", func(t *testing.T) { verifyTopic(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("budget", func(t *testing.T) { verifyBudget(t, budgets.NewFromConfig(standIn), outputs) })
 	t.Run("anomalies", func(t *testing.T) { verifyAnomalies(t, costexplorer.NewFromConfig(standIn), outputs) })
@@ -181,6 +183,108 @@ func verifyAlarms(t *testing.T, outputs stack.Outputs) {
 		if !strings.Contains(dashboard.Body, `"sekisho-dev-`+role+`"`) {
 			t.Errorf("the dashboard does not show %s", role)
 		}
+	}
+}
+
+// verifyLiveAlarm: the alarm on dollars as CloudWatch has it, each metric and the expression
+// that it watches. (TestMoney evaluates the same expressions out of the plan.)
+func verifyLiveAlarm(t *testing.T, outputs stack.Outputs) {
+	var answer struct {
+		Alarms []struct {
+			Threshold   float64 `xml:"Threshold"`
+			Of          int     `xml:"EvaluationPeriods"`
+			Datapoints  int     `xml:"DatapointsToAlarm"`
+			MissingData string  `xml:"TreatMissingData"`
+			Comparison  string  `xml:"ComparisonOperator"`
+			Queries     []struct {
+				ID         string `xml:"Id"`
+				Expression string `xml:"Expression"`
+				Watched    bool   `xml:"ReturnData"`
+				Stat       struct {
+					Namespace  string   `xml:"Metric>Namespace"`
+					Name       string   `xml:"Metric>MetricName"`
+					Dimensions []string `xml:"Metric>Dimensions>member>Value"`
+					Period     int      `xml:"Period"`
+					Stat       string   `xml:"Stat"`
+				} `xml:"MetricStat"`
+			} `xml:"Metrics>member"`
+		} `xml:"DescribeAlarmsResult>MetricAlarms>member"`
+	}
+	askCloudWatch(t, url.Values{"Action": {"DescribeAlarms"}, "AlarmNames.member.1": {outputs.LiveAlarm.Names[0]}}, &answer)
+	if len(outputs.LiveAlarm.Names) != 1 || len(answer.Alarms) != 1 {
+		t.Fatalf("%d live alarms by the names %v, want one", len(answer.Alarms), outputs.LiveAlarm.Names)
+	}
+	// 25 dollars a month, in 72 hours.
+	a := answer.Alarms[0]
+	if a.Threshold != 0.3473 || a.Threshold != outputs.LiveAlarm.USDPerHour || a.Of != 5 || a.Datapoints != 3 || a.MissingData != "notBreaching" || a.Comparison != "GreaterThanThreshold" {
+		t.Errorf("it trips at %v, %d of %d minutes, missing data %s, %s", a.Threshold, a.Datapoints, a.Of, a.MissingData, a.Comparison)
+	}
+	var metrics []string
+	for _, q := range a.Queries {
+		if q.Watched != (q.ID == "usd_per_hour") {
+			t.Errorf("%s is watched: %v", q.ID, q.Watched)
+		}
+		if q.Expression != "" {
+			continue
+		}
+		metrics = append(metrics, fmt.Sprintf("%s %s %v", q.Stat.Namespace, q.Stat.Name, q.Stat.Dimensions))
+		if q.Stat.Period != 60 || q.Stat.Stat != "Sum" {
+			t.Errorf("%s is the %s over %d s, want the sum over 60", q.ID, q.Stat.Stat, q.Stat.Period)
+		}
+	}
+	slices.Sort(metrics)
+	want := []string{
+		"AWS/ApiGateway Count [sekisho-dev live]", "AWS/ApiGateway IntegrationLatency [sekisho-dev live]",
+		"AWS/DynamoDB ConsumedReadCapacityUnits [sekisho-dev-accounts]", "AWS/DynamoDB ConsumedReadCapacityUnits [sekisho-dev-usage]",
+		"AWS/DynamoDB ConsumedWriteCapacityUnits [sekisho-dev-accounts]", "AWS/DynamoDB ConsumedWriteCapacityUnits [sekisho-dev-usage]",
+		"AWS/Lambda Duration [sekisho-dev-authorizer]", "AWS/Lambda Duration [sekisho-dev-mcp]", "AWS/Lambda Duration [sekisho-dev-settle]",
+		"AWS/Lambda Invocations [sekisho-dev-mcp]",
+	}
+	if !slices.Equal(metrics, want) {
+		t.Errorf("it reads %q, want %q", metrics, want)
+	}
+}
+
+// verifyKey: whoever may publish to the topic may use its key, for this account only. KMS is
+// asked by hand: its SDK would be one more dependency for one question.
+func verifyKey(t *testing.T, topics *sns.Client, outputs stack.Outputs) {
+	topic, err := topics.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &outputs.TopicARN})
+	must(t, err)
+	question, err := json.Marshal(map[string]string{"KeyId": topic.Attributes["KmsMasterKeyId"], "PolicyName": "default"})
+	must(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cloud.Endpoint+"/", strings.NewReader(string(question)))
+	must(t, err)
+	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	request.Header.Set("X-Amz-Target", "TrentService.GetKeyPolicy")
+	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20200101/"+awsfake.Region+"/kms/aws4_request, SignedHeaders=host, Signature=0")
+	response, err := http.DefaultClient.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	var answer struct{ Policy string }
+	must(t, json.NewDecoder(response.Body).Decode(&answer))
+	var policy struct {
+		Statement []struct {
+			Sid       string
+			Principal map[string]string
+			Action    []string
+			Condition struct{ StringEquals map[string]string }
+		}
+	}
+	must(t, json.Unmarshal([]byte(answer.Policy), &policy))
+	var users []string
+	for _, s := range policy.Statement {
+		service, ok := s.Principal["Service"]
+		if !ok {
+			continue // the account itself, which looks after the key
+		}
+		users = append(users, service)
+		if !slices.Equal(s.Action, []string{"kms:Decrypt", "kms:GenerateDataKey*"}) || s.Condition.StringEquals["aws:SourceAccount"] != awsfake.AccountID {
+			t.Errorf("%s may do %v for %v", service, s.Action, s.Condition.StringEquals)
+		}
+	}
+	slices.Sort(users)
+	if want := []string{"budgets.amazonaws.com", "cloudwatch.amazonaws.com", "costalerts.amazonaws.com"}; !slices.Equal(users, want) {
+		t.Errorf("the key may be used by %v, want %v", users, want)
 	}
 }
 

@@ -143,7 +143,12 @@ type Outputs struct {
 	TopicARN      string            `json:"topic_arn"`
 	DashboardName string            `json:"dashboard_name"`
 	Applied       Applied           `json:"applied"`
-	Concurrency   struct {
+	LiveAlarm     struct {
+		Names        []string `json:"names"`
+		USDPerHour   float64  `json:"usd_per_hour"`
+		DelaySeconds int      `json:"delay_seconds"`
+	} `json:"live_alarm"`
+	Concurrency struct {
 		Quota      int `json:"quota"`
 		Reserved   int `json:"reserved"`
 		Unreserved int `json:"unreserved"`
