@@ -56,11 +56,11 @@ locals {
     account = {
       memory_mb       = 256
       timeout_seconds = 10
-      environment = merge(local.key_cache, {
+      environment = {
         SEKISHO_ACCOUNTS_TABLE = module.usage.names.accounts
         SEKISHO_USAGE_TABLE    = module.usage.names.usage
         SEKISHO_PLANS          = jsonencode(var.plans)
-      })
+      }
       statements = [
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.usage] },

@@ -370,8 +370,7 @@ var environments = map[string]map[string]string{
 	},
 	"account": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS":             `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
-		"SEKISHO_KEY_CACHE_SECONDS": "30",
+		"SEKISHO_PLANS": `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
 	},
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",

@@ -34,6 +34,10 @@ func (e *ArgumentError) Error() string {
 // Bind gathers the arguments of a REST call out of its path, query and body, each as the
 // type that its schema names, and checks them. The error is an *ArgumentError.
 func (op *Operation) Bind(path map[string]string, query map[string][]string, body []byte) (map[string]any, error) {
+	s, err := op.Schemas()
+	if err != nil {
+		return nil, err
+	}
 	args := map[string]any{}
 	if op.HasBody {
 		if err := decodeBody(body, args); err != nil {
@@ -41,7 +45,7 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		}
 	}
 	for name, values := range query {
-		if err := op.bindQuery(args, name, values); err != nil {
+		if err := s.bindQuery(args, name, values); err != nil {
 			return nil, err
 		}
 	}
@@ -49,13 +53,13 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		// API Gateway decodes the query, and hands path parameters on as they were sent.
 		text, err := url.PathUnescape(value)
 		if err != nil {
-			return nil, op.wrong(name, "the percent-encoding is broken")
+			return nil, s.wrong(name, "the percent-encoding is broken")
 		}
-		if err := op.bindText(args, name, text); err != nil {
+		if err := s.bindText(args, name, text); err != nil {
 			return nil, err
 		}
 	}
-	return args, op.Validate(args)
+	return args, op.validate(s, args)
 }
 
 func decodeBody(body []byte, args map[string]any) error {
@@ -75,10 +79,10 @@ func decodeBody(body []byte, args map[string]any) error {
 	return nil
 }
 
-func (op *Operation) bindQuery(args map[string]any, name string, values []string) error {
-	isQuery := slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
+func (s *Schemas) bindQuery(args map[string]any, name string, values []string) error {
+	isQuery := slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
 	if !isQuery {
-		return &ArgumentError{Param: name, Message: "no such query parameter; " + op.known()}
+		return &ArgumentError{Param: name, Message: "no such query parameter; " + s.known()}
 	}
 	if len(values) > 1 {
 		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
@@ -86,12 +90,12 @@ func (op *Operation) bindQuery(args map[string]any, name string, values []string
 	if len(values) == 0 {
 		return nil
 	}
-	return op.bindText(args, name, values[0])
+	return s.bindText(args, name, values[0])
 }
 
 // bindText reads an argument that arrives as text.
-func (op *Operation) bindText(args map[string]any, name, text string) error {
-	p, ok := op.properties[name]
+func (s *Schemas) bindText(args map[string]any, name, text string) error {
+	p, ok := s.properties[name]
 	if !ok {
 		return nil // a path parameter that only routes, such as a greedy proxy
 	}
@@ -103,18 +107,18 @@ func (op *Operation) bindText(args map[string]any, name, text string) error {
 	case "integer":
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return op.wrong(name, fmt.Sprintf("%q is not a whole number", clip(text)))
+			return s.wrong(name, fmt.Sprintf("%q is not a whole number", clip(text)))
 		}
 		args[name] = float64(n)
 	case "number":
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || n-n != 0 {
-			return op.wrong(name, fmt.Sprintf("%q is not a number", clip(text)))
+			return s.wrong(name, fmt.Sprintf("%q is not a number", clip(text)))
 		}
 		args[name] = n
 	case "boolean":
 		if text != "true" && text != "false" {
-			return op.wrong(name, fmt.Sprintf("%q is neither true nor false", clip(text)))
+			return s.wrong(name, fmt.Sprintf("%q is neither true nor false", clip(text)))
 		}
 		args[name] = text == "true"
 	default:
@@ -128,24 +132,32 @@ var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
 // Validate checks arguments against the operation's input schema and fills in defaults.
 // The error is an *ArgumentError.
 func (op *Operation) Validate(args map[string]any) error {
+	s, err := op.Schemas()
+	if err != nil {
+		return err
+	}
+	return op.validate(s, args)
+}
+
+func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	for name := range args {
-		if _, ok := op.properties[name]; !ok {
-			return &ArgumentError{Param: clip(name), Message: "no such argument; " + op.known()}
+		if _, ok := s.properties[name]; !ok {
+			return &ArgumentError{Param: clip(name), Message: "no such argument; " + s.known()}
 		}
 	}
-	for _, name := range op.required {
+	for _, name := range s.required {
 		if _, ok := args[name]; !ok {
-			return op.wrong(name, "missing")
+			return s.wrong(name, "missing")
 		}
 	}
-	schema, err := op.resolved()
+	schema, err := s.compiled()
 	if err != nil {
 		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
 	}
 	if err := schema.Validate(args); err != nil {
-		return op.explain(err)
+		return s.explain(err)
 	}
-	for name, p := range op.properties {
+	for name, p := range s.properties {
 		if _, ok := args[name]; !ok && p.fallback != nil {
 			args[name] = p.fallback
 		}
@@ -153,16 +165,16 @@ func (op *Operation) Validate(args map[string]any) error {
 	return nil
 }
 
-func (op *Operation) wrong(name, message string) error {
-	if p, ok := op.properties[name]; ok && p.description != "" {
+func (s *Schemas) wrong(name, message string) error {
+	if p, ok := s.properties[name]; ok && p.description != "" {
 		message += ". Expected: " + p.description
 	}
 	return &ArgumentError{Param: name, Message: message}
 }
 
-func (op *Operation) known() string {
-	names := make([]string, 0, len(op.properties))
-	for name := range op.properties {
+func (s *Schemas) known() string {
+	names := make([]string, 0, len(s.properties))
+	for name := range s.properties {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
@@ -190,9 +202,13 @@ func clip(text string) string {
 // base is the URL of the API without the operation's path, such as
 // https://abc.execute-api.eu-west-1.amazonaws.com/prod.
 func (op *Operation) Request(base string, args map[string]any) (*http.Request, error) {
+	s, err := op.Schemas()
+	if err != nil {
+		return nil, err
+	}
 	path, query, body := op.Path, url.Values{}, map[string]any{}
 	for name, value := range args {
-		switch op.place(name) {
+		switch s.place(name) {
 		case "path":
 			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text(value)))
 		case "query":
@@ -220,8 +236,8 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	return request, nil
 }
 
-func (op *Operation) place(name string) string {
-	for _, p := range op.Params {
+func (s *Schemas) place(name string) string {
+	for _, p := range s.Params {
 		if p.Name == name {
 			return p.In
 		}

@@ -152,11 +152,30 @@ func TestParseRefuses(t *testing.T) {
 		"a circle":          `{"paths":{"/a":{"get":{"operationId":"x","parameters":[{"$ref":"#/p"}]}}},"p":{"$ref":"#/p"}}`,
 		"a dead reference":  `{"paths":{"/a":{"get":{"operationId":"x","parameters":[{"$ref":"#/q"}]}}}}`,
 		"a counted call":    `{"paths":{"/a":{"get":{"operationId":"x","x-sekisho":{"units":1}}}},"x-sekisho-composite-tools":[{"name":"t","calls":["x"]}]}`,
+		"a bad pattern":     `{"paths":{"/a":{"get":{"operationId":"x","parameters":[{"name":"q","in":"query","schema":{"type":"string","pattern":"("}}]}}}}`,
+		"a bad answer":      `{"paths":{},"x-sekisho-composite-tools":[{"name":"t","output":{"$ref":"#/q"}}]}`,
+		"a list as body":    `{"paths":{"/a":{"get":{"operationId":"x","requestBody":[]}}}}`,
 		"a call of nothing": `{"paths":{},"x-sekisho-composite-tools":[{"name":"t","calls":["x"]}]}`,
 	} {
-		if _, err := Parse([]byte(doc)); err == nil {
+		api, err := Parse([]byte(doc))
+		if err == nil {
+			err = api.CheckSchemas()
+		}
+		if err == nil {
 			t.Errorf("%s: was read", name)
 		}
+	}
+}
+
+// TestSchemas: schemas are read when they are asked for, so this is where a wrong one is seen
+// before anything is built.
+func TestSchemas(t *testing.T) {
+	api, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.CheckSchemas(); err != nil {
+		t.Error(err)
 	}
 }
 

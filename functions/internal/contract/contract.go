@@ -18,8 +18,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 //go:embed openapi.json
@@ -63,18 +61,12 @@ type Operation struct {
 	// Tool says whether the operation is listed over MCP.
 	Tool        bool
 	Annotations Annotations
-	Params      []Param
 	// HasBody says whether the operation takes a JSON body, whose members are arguments too.
 	HasBody bool
-	// Input is the schema of all arguments together, Output that of the 200 answer:
-	// JSON Schema 2020-12, without references.
-	Input, Output json.RawMessage
 	// Integration is set when the gateway answers by itself.
 	Integration *MockIntegration
 
-	properties map[string]property
-	required   []string
-	resolved   func() (*jsonschema.Resolved, error)
+	schemas func() (*Schemas, error)
 }
 
 // Annotations are the tool annotations of MCP, with the specification's defaults.
@@ -102,9 +94,12 @@ type Composite struct {
 	Annotations Annotations
 	// Calls are the IDs of the operations it may call.
 	Calls []string
-	// Output is the schema of its answer.
-	Output json.RawMessage
+
+	output func() (json.RawMessage, error)
 }
+
+// Output is the schema of the tool's answer.
+func (c *Composite) Output() (json.RawMessage, error) { return c.output() }
 
 // GatewayResponse is what API Gateway answers by itself.
 type GatewayResponse struct {
@@ -198,12 +193,12 @@ type raw struct {
 	Security []map[string][]string                 `json:"security"`
 
 	Composites []struct {
-		Name        string         `json:"name"`
-		Category    string         `json:"category"`
-		Description string         `json:"description"`
-		Annotations Annotations    `json:"annotations"`
-		Calls       []string       `json:"calls"`
-		Output      map[string]any `json:"output"`
+		Name        string          `json:"name"`
+		Category    string          `json:"category"`
+		Description string          `json:"description"`
+		Annotations Annotations     `json:"annotations"`
+		Calls       []string        `json:"calls"`
+		Output      json.RawMessage `json:"output"`
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
@@ -216,9 +211,9 @@ type rawOperation struct {
 	Summary     string                 `json:"summary"`
 	Description string                 `json:"description"`
 	Security    *[]map[string][]string `json:"security"`
-	Parameters  []map[string]any       `json:"parameters"`
-	RequestBody map[string]any         `json:"requestBody"`
-	Responses   map[string]any         `json:"responses"`
+	Parameters  json.RawMessage        `json:"parameters"`
+	RequestBody json.RawMessage        `json:"requestBody"`
+	Responses   json.RawMessage        `json:"responses"`
 	Sekisho     struct {
 		Function    string      `json:"function"`
 		Units       int64       `json:"units"`
@@ -229,15 +224,13 @@ type rawOperation struct {
 }
 
 // Parse reads a description, such as the one that an applied Terraform state holds. What
-// a projection leaves out (schemas, descriptions) is left empty.
+// a projection leaves out (schemas, descriptions) is left empty. Schemas are not read before
+// they are asked for: a function that needs none, such as the authorizer, starts faster.
+// CheckSchemas reads them all.
 func Parse(doc []byte) (*API, error) {
 	var r raw
 	if err := json.Unmarshal(doc, &r); err != nil {
 		return nil, fmt.Errorf("contract: the description is not JSON of the expected shape: %w", err)
-	}
-	var root map[string]any
-	if err := json.Unmarshal(doc, &root); err != nil {
-		return nil, fmt.Errorf("contract: %w", err)
 	}
 	api := &API{
 		GatewayResponses: r.GatewayResponses,
@@ -246,7 +239,7 @@ func Parse(doc []byte) (*API, error) {
 		byID:             map[string]*Operation{},
 		byRoute:          map[string]*Operation{},
 	}
-	schemas := &resolver{root: root}
+	schemas := newResolver(doc)
 	if err := api.addOperations(r, schemas); err != nil {
 		return nil, err
 	}
@@ -309,10 +302,15 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 	if r.Security != nil {
 		op.Public = len(*r.Security) == 0
 	}
-	if err := op.addInput(r, schemas); err != nil {
-		return nil, err
-	}
-	return op, op.addOutput(r, schemas)
+	op.HasBody = r.RequestBody != nil
+	op.schemas = sync.OnceValues(func() (*Schemas, error) {
+		made, err := newSchemas(r, schemas)
+		if err != nil {
+			return nil, fmt.Errorf("contract: %s: %w", op.ID, err)
+		}
+		return made, nil
+	})
+	return op, nil
 }
 
 func (a *API) addComposites(r raw, schemas *resolver) error {
@@ -326,18 +324,45 @@ func (a *API) addComposites(r raw, schemas *resolver) error {
 				return fmt.Errorf("contract: composite tool %s calls %s, which is counted", c.Name, id)
 			}
 		}
-		output, err := schemas.schema(c.Output)
-		if err != nil {
-			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
-		}
-		encoded, err := json.Marshal(output)
-		if err != nil {
-			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
-		}
 		a.Composites = append(a.Composites, &Composite{
 			Name: c.Name, Category: c.Category, Description: c.Description,
-			Annotations: c.Annotations, Calls: c.Calls, Output: encoded,
+			Annotations: c.Annotations, Calls: c.Calls,
+			output: sync.OnceValues(func() (json.RawMessage, error) {
+				output, err := schemas.encoded(c.Output)
+				if err != nil {
+					return nil, fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
+				}
+				return output, nil
+			}),
 		})
+	}
+	return nil
+}
+
+// CheckSchemas reads every schema of the description and compiles those of arguments.
+func (a *API) CheckSchemas() error {
+	for _, op := range a.Operations {
+		if err := op.CheckSchemas(); err != nil {
+			return err
+		}
+	}
+	for _, c := range a.Composites {
+		if _, err := c.Output(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckSchemas reads the operation's schemas, and compiles that of its arguments, so that no
+// call has to.
+func (op *Operation) CheckSchemas() error {
+	s, err := op.Schemas()
+	if err != nil {
+		return err
+	}
+	if _, err := s.compiled(); err != nil {
+		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
 	}
 	return nil
 }

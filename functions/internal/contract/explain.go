@@ -4,10 +4,11 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // explain makes the validator's path of steps into a sentence about one argument.
-func (op *Operation) explain(err error) error {
+func (s *Schemas) explain(err error) error {
 	text := err.Error()
 	name := ""
 	if m := propertyPath.FindStringSubmatch(text); m != nil {
@@ -23,31 +24,37 @@ func (op *Operation) explain(err error) error {
 			break
 		}
 	}
-	return op.wrong(name, clip(plain(text)))
+	return s.wrong(name, clip(plain(text)))
 }
 
 // compared is the saying that has numbers in it.
 const compared = "$1 is $2 than $3"
 
-// sayings put the validator's findings as a person would. What none fits stays as it is.
-var sayings = []struct {
+// saying puts a finding of the validator as a person would.
+type saying struct {
 	finding *regexp.Regexp
 	saying  string
-}{
-	{regexp.MustCompile(`^(?:minimum|maximum): (\S+) is (less|greater) than (\S+)$`), compared},
-	{regexp.MustCompile(`^type: .* has type "(\w+)", want "(\w+)"$`), "of type $1, not $2"},
-	{regexp.MustCompile(`(?s)^enum: .* does not equal any of: \[(.*)\]$`), "none of: $1"},
-	{regexp.MustCompile(`(?s)^(?:min|max)Length: .* contains (\d+) Unicode code points, (fewer|more) than (\d+)$`), "$1 characters, $2 than $3"},
-	{regexp.MustCompile(`^(?:min|max)Items: array length (\d+) is (less|greater) than (\d+)$`), "$1 elements, $2 than $3"},
-	{regexp.MustCompile(`(?s)^pattern: (".*") does not match regular expression ".*"$`), "$1 does not have the right form"},
 }
+
+// sayings are tried in order. What none fits stays as it is. They are compiled when the first
+// wrong argument comes: a function that checks none should not wait for them.
+var sayings = sync.OnceValue(func() []saying {
+	return []saying{
+		{regexp.MustCompile(`^(?:minimum|maximum): (\S+) is (less|greater) than (\S+)$`), compared},
+		{regexp.MustCompile(`^type: .* has type "(\w+)", want "(\w+)"$`), "of type $1, not $2"},
+		{regexp.MustCompile(`(?s)^enum: .* does not equal any of: \[(.*)\]$`), "none of: $1"},
+		{regexp.MustCompile(`(?s)^(?:min|max)Length: .* contains (\d+) Unicode code points, (fewer|more) than (\d+)$`), "$1 characters, $2 than $3"},
+		{regexp.MustCompile(`^(?:min|max)Items: array length (\d+) is (less|greater) than (\d+)$`), "$1 elements, $2 than $3"},
+		{regexp.MustCompile(`(?s)^pattern: (".*") does not match regular expression ".*"$`), "$1 does not have the right form"},
+	}
+})
 
 // fraction is how the validator writes numbers: 1492/1, or 2985/2 for 1492.5.
 var fraction = regexp.MustCompile(`-?\d+/\d+`)
 
 // plain puts a finding into plain words, with decimal numbers.
 func plain(text string) string {
-	for _, s := range sayings {
+	for _, s := range sayings() {
 		if !s.finding.MatchString(text) {
 			continue
 		}

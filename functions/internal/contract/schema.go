@@ -10,7 +10,18 @@ import (
 )
 
 // resolver turns OpenAPI 3.0 schemas into JSON Schema 2020-12 without references.
-type resolver struct{ root map[string]any }
+type resolver struct {
+	root func() (map[string]any, error)
+}
+
+// newResolver reads the document when the first reference is followed.
+func newResolver(doc []byte) *resolver {
+	return &resolver{root: sync.OnceValues(func() (map[string]any, error) {
+		var root map[string]any
+		err := json.Unmarshal(doc, &root)
+		return root, err
+	})}
+}
 
 // maxDepth bounds the nesting of references; a description that refers to itself has none.
 const maxDepth = 32
@@ -36,7 +47,11 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("reference %q: only references within the document are read", target)
 	}
-	var at any = r.root
+	root, err := r.root()
+	if err != nil {
+		return nil, err
+	}
+	var at any = root
 	for _, step := range strings.Split(path, "/") {
 		object, ok := at.(map[string]any)
 		if !ok {
@@ -54,6 +69,19 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 // schema returns a copy of an OpenAPI schema as JSON Schema: references replaced,
 // `nullable` written as a type, `example` left out.
 func (r *resolver) schema(v map[string]any) (map[string]any, error) { return r.schemaAt(v, 0) }
+
+// encoded is schema, from JSON to JSON.
+func (r *resolver) encoded(raw json.RawMessage) (json.RawMessage, error) {
+	var v map[string]any
+	if err := decode(raw, &v); err != nil {
+		return nil, err
+	}
+	schema, err := r.schema(v)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(schema)
+}
 
 func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error) {
 	if depth > maxDepth {
@@ -92,6 +120,22 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	return out, nil
 }
 
+// Schemas are what an operation takes and gives.
+type Schemas struct {
+	// Input is the schema of all arguments together, Output that of the 200 answer; nil when
+	// none is described. JSON Schema 2020-12, without references.
+	Input, Output json.RawMessage
+	// Params are the arguments that travel in the path or the query.
+	Params []Param
+
+	properties map[string]property
+	required   []string
+	compiled   func() (*jsonschema.Resolved, error)
+}
+
+// Schemas reads the operation's schemas, once.
+func (op *Operation) Schemas() (*Schemas, error) { return op.schemas() }
+
 // property is what binding needs to know of one argument.
 type property struct {
 	kind        string
@@ -99,88 +143,99 @@ type property struct {
 	fallback    any
 }
 
-// addInput gathers parameters and body members into one schema.
-func (op *Operation) addInput(r rawOperation, schemas *resolver) error {
-	properties := map[string]any{}
-	required := []any{}
-	for _, value := range r.Parameters {
-		p, err := schemas.ref(value)
+func newSchemas(r rawOperation, from *resolver) (*Schemas, error) {
+	s := &Schemas{}
+	properties, required, err := s.parameters(r.Parameters, from)
+	if err != nil {
+		return nil, err
+	}
+	more, err := addBody(properties, r.RequestBody, from)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.setInput(properties, append(required, more...)); err != nil {
+		return nil, err
+	}
+	return s, s.setOutput(r.Responses, from)
+}
+
+// parameters gathers what travels in path and query.
+func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties map[string]any, required []any, err error) {
+	var list []map[string]any
+	if err := decode(raw, &list); err != nil {
+		return nil, nil, fmt.Errorf("parameters: %w", err)
+	}
+	properties = map[string]any{}
+	for _, value := range list {
+		p, err := from.ref(value)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		name, _ := p["name"].(string)
 		in, _ := p["in"].(string)
 		if in != "path" && in != "query" {
-			return fmt.Errorf("parameter %q is in %q; only path and query are served", name, in)
+			return nil, nil, fmt.Errorf("parameter %q is in %q; only path and query are served", name, in)
 		}
 		needed := p["required"] == true
-		op.Params = append(op.Params, Param{Name: name, In: in, Required: needed})
+		s.Params = append(s.Params, Param{Name: name, In: in, Required: needed})
 		if needed {
 			required = append(required, name)
 		}
-		raw, _ := p["schema"].(map[string]any)
-		schema, err := schemas.schema(raw)
+		schema, err := from.schema(object(p["schema"]))
 		if err != nil {
-			return fmt.Errorf("parameter %q: %w", name, err)
+			return nil, nil, fmt.Errorf("parameter %q: %w", name, err)
 		}
 		if d, ok := p["description"].(string); ok {
 			schema["description"] = d
 		}
 		properties[name] = schema
 	}
-	body, err := op.bodySchema(r, schemas)
-	if err != nil {
-		return err
-	}
-	if body != nil {
-		for name, schema := range object(body["properties"]) {
-			if _, ok := properties[name]; ok {
-				return fmt.Errorf("argument %q stands in the body and beside it", name)
-			}
-			properties[name] = schema
-		}
-		more, _ := body["required"].([]any)
-		required = append(required, more...)
-	}
-	return op.setInput(properties, required)
+	return properties, required, nil
 }
 
-func (op *Operation) bodySchema(r rawOperation, schemas *resolver) (map[string]any, error) {
-	if r.RequestBody == nil {
-		return nil, nil
+// addBody adds the members of the body, and returns which of them are required.
+func addBody(properties map[string]any, raw json.RawMessage, from *resolver) (required []any, err error) {
+	var body map[string]any
+	if err := decode(raw, &body); err != nil || body == nil {
+		return nil, err
 	}
-	op.HasBody = true
-	raw := object(object(object(r.RequestBody["content"])["application/json"])["schema"])
-	schema, err := schemas.schema(raw)
+	schema, err := from.schema(contentOf(body))
 	if err != nil {
 		return nil, fmt.Errorf("request body: %w", err)
 	}
-	return schema, nil
+	for name, member := range object(schema["properties"]) {
+		if _, ok := properties[name]; ok {
+			return nil, fmt.Errorf("argument %q stands in the body and beside it", name)
+		}
+		properties[name] = member
+	}
+	required, _ = schema["required"].([]any)
+	return required, nil
 }
 
-func (op *Operation) setInput(properties map[string]any, required []any) error {
+func (s *Schemas) setInput(properties map[string]any, required []any) error {
 	input := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		input["required"] = required
 	}
 	var err error
-	if op.Input, err = json.Marshal(input); err != nil {
+	if s.Input, err = json.Marshal(input); err != nil {
 		return err
 	}
 	for _, name := range required {
 		text, _ := name.(string)
-		op.required = append(op.required, text)
+		s.required = append(s.required, text)
 	}
-	op.properties = make(map[string]property, len(properties))
+	s.properties = make(map[string]property, len(properties))
 	for name, value := range properties {
 		schema := object(value)
 		kind, _ := schema["type"].(string)
 		description, _ := schema["description"].(string)
-		op.properties[name] = property{kind: kind, description: description, fallback: schema["default"]}
+		s.properties[name] = property{kind: kind, description: description, fallback: schema["default"]}
 	}
-	op.resolved = sync.OnceValues(func() (*jsonschema.Resolved, error) {
+	s.compiled = sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema
-		if err := json.Unmarshal(op.Input, &schema); err != nil {
+		if err := json.Unmarshal(s.Input, &schema); err != nil {
 			return nil, err
 		}
 		return schema.Resolve(nil)
@@ -188,18 +243,34 @@ func (op *Operation) setInput(properties map[string]any, required []any) error {
 	return nil
 }
 
-func (op *Operation) addOutput(r rawOperation, schemas *resolver) error {
-	answer := object(r.Responses["200"])
-	raw := object(object(object(answer["content"])["application/json"])["schema"])
-	if raw == nil {
+func (s *Schemas) setOutput(raw json.RawMessage, from *resolver) error {
+	var responses map[string]any
+	if err := decode(raw, &responses); err != nil {
+		return fmt.Errorf("responses: %w", err)
+	}
+	content := contentOf(object(responses["200"]))
+	if content == nil {
 		return nil
 	}
-	schema, err := schemas.schema(raw)
+	schema, err := from.schema(content)
 	if err != nil {
 		return fmt.Errorf("response 200: %w", err)
 	}
-	op.Output, err = json.Marshal(schema)
+	s.Output, err = json.Marshal(schema)
 	return err
+}
+
+// contentOf is the JSON schema of a request body or a response, nil when there is none.
+func contentOf(v map[string]any) map[string]any {
+	return object(object(object(v["content"])["application/json"])["schema"])
+}
+
+// decode reads a part of a description; an absent one leaves into as it is.
+func decode(raw json.RawMessage, into any) error {
+	if raw == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // object returns v as a JSON object, nil when it is something else.

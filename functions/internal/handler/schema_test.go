@@ -70,9 +70,19 @@ func TestTypesMatchSchemas(t *testing.T) {
 			t.Errorf("%s: function %s does not serve it", op.ID, op.Function)
 			continue
 		}
-		compare(t, op.ID+" arguments", operation.In, decode(t, op.Input), false)
-		compare(t, op.ID+" answer", operation.Out, decode(t, op.Output), true)
+		schemas := schemasOf(t, op)
+		compare(t, op.ID+" arguments", operation.In, decode(t, schemas.Input), false)
+		compare(t, op.ID+" answer", operation.Out, decode(t, schemas.Output), true)
 	}
+}
+
+func schemasOf(t *testing.T, op *contract.Operation) *contract.Schemas {
+	t.Helper()
+	schemas, err := op.Schemas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schemas
 }
 
 func decode(t *testing.T, schema json.RawMessage) map[string]any {
@@ -168,21 +178,26 @@ func TestToolsAreDescribed(t *testing.T) {
 	api := load(t)
 	for _, op := range api.Tools() {
 		describes(t, op.ID, op.Category, op.Description, op.Annotations)
-		input := decode(t, op.Input)
+		schemas := schemasOf(t, op)
+		input := decode(t, schemas.Input)
 		for name, p := range input["properties"].(map[string]any) {
 			if d, _ := p.(map[string]any)["description"].(string); d == "" {
 				t.Errorf("%s: argument %s has no description", op.ID, name)
 			}
 		}
-		if op.Output == nil {
+		if schemas.Output == nil {
 			t.Errorf("%s: has no output schema", op.ID)
 			continue
 		}
-		describedAll(t, op.ID+" answer", decode(t, op.Output))
+		describedAll(t, op.ID+" answer", decode(t, schemas.Output))
 	}
 	for _, c := range api.Composites {
 		describes(t, c.Name, c.Category, c.Description, c.Annotations)
-		describedAll(t, c.Name+" answer", decode(t, c.Output))
+		output, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		describedAll(t, c.Name+" answer", decode(t, output))
 	}
 	if n := len(api.Tools()) + len(api.Composites); n < 11 {
 		t.Errorf("only %d tools", n)

@@ -87,7 +87,11 @@ func validDiagnosis(t *testing.T, body json.RawMessage) {
 		t.Fatal(err)
 	}
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(api.Composites[0].Output, &schema); err != nil {
+	output, err := api.Composites[0].Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(output, &schema); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := schema.Resolve(nil)

@@ -129,7 +129,11 @@ func TestLimitsAreDescribed(t *testing.T) {
 				Default           any
 			}
 		}
-		if err := json.Unmarshal(op.Input, &input); err != nil {
+		schemas, err := op.Schemas()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(schemas.Input, &input); err != nil {
 			t.Fatal(err)
 		}
 		for name, p := range input.Properties {

@@ -42,7 +42,11 @@ func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 		set.all = append(set.all, t)
 	}
 	for _, c := range api.Composites {
-		set.all = append(set.all, newCompositeTool(c))
+		t, err := newCompositeTool(c)
+		if err != nil {
+			return nil, fmt.Errorf("mcpserver: tool %s: %w", c.Name, err)
+		}
+		set.all = append(set.all, t)
 	}
 	slices.SortFunc(set.all, func(a, b *tool) int { return cmp.Compare(a.name, b.name) })
 	for _, t := range set.all {
@@ -87,7 +91,11 @@ func (s *toolSet) renamer(names ToolNames) *strings.Replacer {
 func underscore(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 func newOperationTool(op *contract.Operation) (*tool, error) {
-	input, err := listedInput(op.Input)
+	schemas, err := op.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	input, err := listedInput(schemas.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -95,19 +103,23 @@ func newOperationTool(op *contract.Operation) (*tool, error) {
 		Title:        cmp.Or(op.Annotations.Title, op.Summary),
 		Description:  op.Description,
 		InputSchema:  input,
-		OutputSchema: schemaOrNone(op.Output),
+		OutputSchema: schemaOrNone(schemas.Output),
 		Annotations:  annotations(op.Annotations),
 	}}, nil
 }
 
-func newCompositeTool(c *contract.Composite) *tool {
+func newCompositeTool(c *contract.Composite) (*tool, error) {
+	output, err := c.Output()
+	if err != nil {
+		return nil, err
+	}
 	return &tool{name: c.Name, category: c.Category, composite: c, definition: &mcp.Tool{
 		Title:        c.Annotations.Title,
 		Description:  c.Description,
 		InputSchema:  noArguments,
-		OutputSchema: schemaOrNone(c.Output),
+		OutputSchema: schemaOrNone(output),
 		Annotations:  annotations(c.Annotations),
-	}}
+	}}, nil
 }
 
 // schemaOrNone keeps an absent schema from becoming a JSON null.

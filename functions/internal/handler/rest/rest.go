@@ -81,6 +81,9 @@ func New(api *contract.API, function string, ops map[string]Operation, log *zap.
 		if _, ok := ops[op.ID]; !ok {
 			return nil, fmt.Errorf("function %s: the contract gives it operation %s, which it does not serve", function, op.ID)
 		}
+		if err := op.CheckSchemas(); err != nil {
+			return nil, err
+		}
 	}
 	for id := range ops {
 		if op := api.Operation(id); op == nil || op.Function != function {
