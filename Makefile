@@ -8,7 +8,7 @@ up: bin/sekisho
 .PHONY: bin/sekisho
 bin/sekisho:
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -o $@ ./functions/cmd/sekisho
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $$(scripts/version --ldflags)" -o $@ ./functions/cmd/sekisho
 
 # Lambda zips in dist/, for terraform.
 build:

@@ -1,8 +1,11 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,4 +46,35 @@ func TestLaptop(t *testing.T) {
 		MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Upstream: true, Repeats: 10, Settled: 10 * time.Second,
 		Sekisho: binary.On(nil, "--data", dir),
 	})
+}
+
+// TestVersion: what the build was told is what the command line says, and the server.
+func TestVersion(t *testing.T) {
+	if out, code := binary.Run(t, nil, "--version"); code != 0 || strings.TrimSpace(out) != program.Version {
+		t.Errorf("sekisho --version: exit code %d, %q; want %s", code, out, program.Version)
+	}
+	r := binary.Up(t, nil, "--data", t.TempDir(), "--plan", "demo=1")
+	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}`
+	request, err := http.NewRequestWithContext(t.Context(), "POST", r.MCPURL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("x-api-key", r.Keys["demo"])
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Result struct {
+			ServerInfo struct{ Name, Version string } `json:"serverInfo"`
+		} `json:"result"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	if got := answer.Result.ServerInfo; got.Name != "sekisho" || got.Version != program.Version {
+		t.Errorf("serverInfo %+v; want sekisho %s", got, program.Version)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,14 +20,37 @@ import (
 // Program is the path of a built sekisho.
 type Program string
 
-// Build compiles it into dir.
+// Version is what Build says that it builds.
+const Version = "1.2.3-test"
+
+// Build compiles it into dir, with the linker flag of every build.
 func Build(dir string) (Program, error) {
+	flag, err := versionFlag()
+	if err != nil {
+		return "", err
+	}
 	path := filepath.Join(dir, "sekisho")
-	build := exec.Command("go", "build", "-o", path, "sekisho/functions/cmd/sekisho")
+	build := exec.Command("go", "build", "-ldflags", flag, "-o", path, "sekisho/functions/cmd/sekisho")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build sekisho: %w: %s", err, out)
 	}
 	return Program(path), nil
+}
+
+// versionFlag asks the script that make asks. The linker says nothing of a flag that names no
+// variable; whether it does, a test of the program's answer must tell.
+func versionFlag() (string, error) {
+	module, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	script := exec.Command(filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "scripts", "version"), "--ldflags")
+	script.Env = append(os.Environ(), "SEKISHO_VERSION="+Version)
+	flag, err := script.Output()
+	if err != nil {
+		return "", fmt.Errorf("scripts/version: %w", err)
+	}
+	return strings.TrimSpace(string(flag)), nil
 }
 
 // Ready is what `sekisho up --json` prints.

@@ -12,10 +12,9 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-)
 
-// version is set by the build.
-var version = "dev"
+	"sekisho/functions/internal/version"
+)
 
 // cli is the command line.
 type cli struct {
@@ -72,7 +71,7 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 		kong.Name("sekisho"),
 		kong.Description("A metered MCP server: every call is counted against its key's plan before any code runs."),
 		kong.UsageOnError(), kong.Writers(s.out, s.err),
-		kong.Vars{"version": version, "data": defaultData},
+		kong.Vars{"version": version.Text(), "data": defaultData},
 		kong.Exit(func(code int) { exited = code; panic(exiting{}) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
 	)

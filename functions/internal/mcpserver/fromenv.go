@@ -10,6 +10,7 @@ import (
 	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/lambdahttp"
+	"sekisho/functions/internal/version"
 )
 
 // FromEnv makes the MCP function of a deployment out of its environment: how long a key is
@@ -30,6 +31,7 @@ func FromEnv(env config.Env, accounts account.Store, client *http.Client, log *z
 		AllowedOrigins: env.List(config.AllowedOrigins),
 		ToolNames:      ToolNames(env(config.ToolNames)),
 		Log:            log,
+		Version:        version.Text(),
 		Now:            now,
 	})
 }
