@@ -85,6 +85,7 @@ func exchanges() []exchange {
 		{name: "options_allowed", method: "OPTIONS", headers: []string{"origin", "https://console.example", "access-control-request-method", "POST", "access-control-request-headers", "content-type, mcp-param-region, x-evil"}},
 		{name: "options_other", method: "OPTIONS", headers: []string{"origin", "https://evil.example", "access-control-request-method", "POST"}},
 		{name: "origin_allowed", headers: keyed("origin", "https://console.example"), body: ping},
+		{name: "origin_allowed_call", headers: keyed("origin", "https://console.example"), body: legacy("tools/call", lookup)},
 		{name: "origin_allowed_without_key", headers: with("origin", "https://console.example"), body: ping},
 		{name: "origin_other", headers: keyed("origin", "https://evil.example"), body: ping},
 		{name: "origin_null", headers: keyed("origin", "null"), body: ping},

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"sekisho/functions/internal/problem"
 )
 
 // Headers that scripts of an allowed origin may send, and those that they may read.
@@ -23,8 +25,8 @@ func (s *server) checkOrigin(h http.Header) *refusal {
 	if len(origins) == 0 || len(origins) == 1 && s.allowed(origins[0]) {
 		return nil
 	}
-	return refuseAs(http.StatusForbidden, nil,
-		"This web origin is not allowed here. The owner of this server can add it to the allowed origins; a client that is no web page sends no Origin header. This has nothing to do with the key, do not log in again.")
+	return refuse(nil, problem.New(problem.OriginNotAllowed,
+		"Pages of this web origin may not call here. The owner of this server can add it to its allowed origins."))
 }
 
 func (s *server) allowed(origin string) bool {

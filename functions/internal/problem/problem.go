@@ -42,6 +42,7 @@ const (
 	Timeout          Code = "timeout"
 	RouteNotFound    Code = "route_not_found"
 	BadRequest       Code = "bad_request"
+	OriginNotAllowed Code = "origin_not_allowed"
 	Internal         Code = "internal"
 	Unreachable      Code = "unreachable"
 
@@ -87,6 +88,7 @@ var kinds = map[Code]kind{
 	Timeout:                  {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time; the call is not charged. A read can be retried once. A write may have happened: check before sending it again."},
 	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path; do not retry as it is."},
 	BadRequest:               {400, "The gateway refused the request", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
+	OriginNotAllowed:         {403, "Web origin not allowed", Permanent, 0, "This has nothing to do with the API key: do not log in again, and do not retry from this page. A client that is no web page sends no Origin header."},
 	Internal:                 {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way; the call is not charged. Retry once after retryAfterMs; if it fails again, stop and tell your user."},
 	DailyLimitExceeded:       {429, "Daily limit used up", Permanent, 0, "Today's publications are used up, for all callers of this server together; the count starts again at reset_at. Do not retry before then, nor with other arguments. Tell your user."},
 	UpstreamNotConfigured:    {501, "No upstream", Permanent, 0, "This server has no upstream for this tool; nothing was sent and nothing is charged. Do not retry; tell your user that the server's owner must configure one."},
