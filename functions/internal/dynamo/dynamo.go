@@ -4,6 +4,7 @@
 //
 //	user#<id>   plan, created_at, v (counts changes), keys (set of key IDs)
 //	key#<id>    hash, meter, user, plan, name, created_at, revoked_at, off_categories, off_tools
+//	brake#<api>/<stage>   state, v (counts changes)
 //
 // Items of the usage table, with the epoch second expires_at as TTL:
 //

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/moto"
@@ -129,6 +130,10 @@ func TestUsageShared(t *testing.T) {
 		s := fresh(t)
 		return s.Usage(), patient(New(clientOver(t, http.DefaultTransport), s.tables)).Usage()
 	})
+}
+
+func TestBrake(t *testing.T) {
+	storetest.Brake(t, func(t *testing.T) func(string) brake.Memory { return fresh(t).Brake })
 }
 
 func TestBuckets(t *testing.T) {

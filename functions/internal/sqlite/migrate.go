@@ -13,7 +13,7 @@ var schema string
 
 // migrations lead from one version of the schema to the next; user_version counts them.
 // A migration that was released is never changed: add another one.
-var migrations = []string{schema}
+var migrations = []string{schema, brakeSchema}
 
 // applicationID marks a file as ours; it is "SEKI" in ASCII.
 const applicationID = 0x53454b49

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/ratelimit/ratelimittest"
 	"sekisho/functions/internal/storetest"
@@ -49,6 +50,10 @@ func TestUsageShared(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "sekisho.db")
 		return openAt(t, path).Usage(), openAt(t, path).Usage()
 	})
+}
+
+func TestBrake(t *testing.T) {
+	storetest.Brake(t, func(t *testing.T) func(string) brake.Memory { return fresh(t).Brake })
 }
 
 func TestBuckets(t *testing.T) {

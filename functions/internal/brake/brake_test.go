@@ -1,0 +1,391 @@
+package brake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func wantEffect(t *testing.T, got Effect, err error, want Effect) {
+	t.Helper()
+	if err != nil || got != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+}
+
+func TestTripAndRelease(t *testing.T) {
+	w, b := newWorld()
+	effect, err := b.Trip(t.Context(), cause, began)
+	wantEffect(t, effect, err, Braked)
+	w.wantBraked(t)
+	// While the stage says "braked" calls take no units: nothing may be startable then.
+	first := slices.Index(w.calls, "set stage true")
+	for i, call := range w.calls {
+		if strings.HasSuffix(call, " 0") && i > first {
+			t.Errorf("%s after the stage variables: %v", call, w.calls)
+		}
+	}
+	// What was there is saved before anything is changed.
+	if saved, changed := slices.Index(w.calls, "save braking"), slices.IndexFunc(w.calls, func(c string) bool { return strings.HasPrefix(c, "set ") }); saved < 0 || saved > changed {
+		t.Errorf("changed before it was saved: %v", w.calls)
+	}
+	if len(w.told) != 1 {
+		t.Fatalf("finance was told %d times, want 1: %v", len(w.told), w.told)
+	}
+
+	effect, err = b.Release(t.Context())
+	wantEffect(t, effect, err, Released)
+	w.wantOpen(t)
+	effect, err = b.Release(t.Context())
+	wantEffect(t, effect, err, Nothing)
+	w.wantOpen(t)
+	if len(w.told) != 1 {
+		t.Errorf("finance was told %d times, want 1", len(w.told))
+	}
+}
+
+func TestRepeatedMessage(t *testing.T) {
+	w, b := newWorld()
+	for i := range 3 {
+		effect, err := b.Trip(t.Context(), cause, began)
+		wantEffect(t, effect, err, []Effect{Braked, Already, Already}[i])
+	}
+	w.wantBraked(t)
+	if len(w.told) != 1 {
+		t.Errorf("finance was told %d times, want 1", len(w.told))
+	}
+	if _, err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantOpen(t)
+}
+
+// TestARaisedCeilingIsLoweredAgain: an alarm while the brake is on means that money flows.
+func TestARaisedCeilingIsLoweredAgain(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	w.ceilings["external"] = 50
+	effect, err := b.Trip(t.Context(), cause, w.now())
+	wantEffect(t, effect, err, Already)
+	w.wantBraked(t)
+	if _, err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantOpen(t)
+}
+
+func trip(t *testing.T, b *Brake) {
+	t.Helper()
+	if _, err := b.Trip(t.Context(), cause, b.Now()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOldMessagesHaveNoEffectAfterARelease(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	if _, err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	effect, err := b.Trip(t.Context(), cause, began)
+	wantEffect(t, effect, err, Stale)
+	w.wantOpen(t)
+	effect, err = b.Trip(t.Context(), cause, w.now())
+	wantEffect(t, effect, err, Braked)
+	w.wantBraked(t)
+	if len(w.told) != 2 {
+		t.Errorf("finance was told %d times, want 2", len(w.told))
+	}
+}
+
+func TestReleasedByApply(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	w.apply()
+	w.ceilings["mcp"] = 3 // and declares another value
+	status, err := b.Status(t.Context())
+	if err != nil || status.On || status.State != ReleasedByApply {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	effect, err := b.Trip(t.Context(), cause, began)
+	wantEffect(t, effect, err, Stale) // the message that had put it on, once more
+	effect, err = b.Trip(t.Context(), cause, w.now())
+	wantEffect(t, effect, err, Braked)
+	w.wantBraked(t)
+	if _, err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.ceilings["mcp"] != 3 {
+		t.Errorf("mcp has %d, want the 3 that the apply declared", w.ceilings["mcp"])
+	}
+}
+
+func TestReleaseLeavesWhatOthersChanged(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	w.ceilings["external"] = 9
+	if _, err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := before()
+	want["external"] = 9
+	if !maps.Equal(w.ceilings, want) {
+		t.Errorf("ceilings %v, want %v", w.ceilings, want)
+	}
+}
+
+var errDown = errors.New("down")
+
+// TestEveryHalfDoneRunIsCompleted dies at each call in turn, and runs again.
+func TestEveryHalfDoneRunIsCompleted(t *testing.T) {
+	for _, command := range []string{"trip", "release"} {
+		for dies := 0; ; dies++ {
+			w, b := newWorld()
+			run := func() error { _, err := b.Trip(t.Context(), cause, began); return err }
+			if command == "release" {
+				trip(t, b)
+				run = func() error { _, err := b.Release(t.Context()); return err }
+			}
+			n, at := 0, ""
+			w.fail = func(call string) error {
+				if n++; n > dies {
+					if at == "" {
+						at = call
+					}
+					return errDown
+				}
+				return nil
+			}
+			failed := run()
+			w.fail = nil
+			if at == "" {
+				break // it needed no more calls than these
+			}
+			if !errors.Is(failed, errDown) {
+				t.Errorf("%s dead at call %d, %s: %v", command, dies, at, failed)
+			}
+			w.clock = w.clock.Add(time.Minute) // as the service repeats it
+			if err := run(); err != nil {
+				t.Errorf("%s dead at call %d, %s, then repeated: %v", command, dies, at, err)
+			}
+			if command == "release" {
+				w.wantOpen(t)
+				continue
+			}
+			w.wantBraked(t)
+			// The message may have gone out before its sender could note it down.
+			if len(w.told) != 1 && !(len(w.told) == 2 && strings.HasPrefix(at, "save")) {
+				t.Errorf("dead at call %d, %s: finance was told %d times", dies, at, len(w.told))
+			}
+			if _, err := b.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.wantOpen(t)
+		}
+	}
+}
+
+// TestOneFunctionCantBeStopped: the others are, nothing becomes free, finance hears of it,
+// and a repetition completes it.
+func TestOneFunctionCantBeStopped(t *testing.T) {
+	w, b := newWorld()
+	w.fail = func(call string) error {
+		if call == "set calendar 0" {
+			return errDown
+		}
+		return nil
+	}
+	if _, err := b.Trip(t.Context(), cause, began); !errors.Is(err, errDown) || !strings.Contains(err.Error(), "calendar") {
+		t.Errorf("error %v; want one that names calendar, so that the message is repeated", err)
+	}
+	if w.braked || w.ceilings["external"] != 0 || w.ceilings["mcp"] != 0 {
+		t.Errorf("braked %t, ceilings %v; want the other functions stopped, and the stage open", w.braked, w.ceilings)
+	}
+	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "not all could be") {
+		t.Errorf("finance was told %q", w.told)
+	}
+	w.fail = nil
+	effect, err := b.Trip(t.Context(), cause, began)
+	wantEffect(t, effect, err, Completed)
+	w.wantBraked(t)
+	if len(w.told) != 1 {
+		t.Errorf("finance was told %d times, want 1", len(w.told))
+	}
+}
+
+// TestMessagesAtOnce: however many arrive together, what was there is remembered.
+func TestMessagesAtOnce(t *testing.T) {
+	for range 50 {
+		w, b := newWorld()
+		together(8, func(int) {
+			if _, err := b.Trip(context.Background(), cause, began); err != nil {
+				t.Error(err)
+			}
+		})
+		w.wantBraked(t)
+		if len(w.told) != 1 {
+			t.Errorf("finance was told %d times, want 1", len(w.told))
+		}
+		if _, err := b.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.wantOpen(t)
+	}
+}
+
+// TestTripsAndReleasesAtOnce: whatever comes last, ceilings and stage agree with the state,
+// and nothing is lost of what was there.
+func TestTripsAndReleasesAtOnce(t *testing.T) {
+	for range 200 {
+		w, b := newWorld()
+		together(6, func(i int) {
+			var err error
+			if i%2 == 0 {
+				_, err = b.Trip(context.Background(), cause, began.Add(time.Hour))
+			} else {
+				_, err = b.Release(context.Background())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		switch w.state.Phase {
+		case On:
+			w.wantBraked(t)
+			if _, err := b.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.wantOpen(t)
+		case Off:
+			w.wantOpen(t)
+		default:
+			t.Errorf("left %s", w.state.Phase)
+		}
+		if t.Failed() {
+			t.Fatalf("state %+v after %v", w.state, w.calls)
+		}
+	}
+}
+
+func together(n int, do func(i int)) {
+	var done sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		done.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	done.Wait()
+}
+
+// TestALateRunUndoesNothing: a run that stops a function after somebody has released the
+// brake puts it right again.
+func TestALateRunUndoesNothing(t *testing.T) {
+	w, b := newWorld()
+	w.fail = func(call string) error {
+		if call != "set calendar 0" {
+			return nil
+		}
+		w.fail = nil // the ceilings are recorded, and none is changed yet
+		_, err := b.Release(context.Background())
+		return err
+	}
+	if _, err := b.Trip(t.Context(), cause, began); err != nil {
+		t.Fatal(err)
+	}
+	w.wantOpen(t)
+	if len(w.told) != 0 {
+		t.Errorf("finance was told %q of a brake that is off", w.told)
+	}
+}
+
+func TestRestartKeepsTheBrakeOverNewCeilings(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	w.apply() // a new process starts with what it is told to
+	w.ceilings["mcp"] = 3
+	if err := b.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantBraked(t)
+	if _, err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := before()
+	want["mcp"] = 3
+	if !maps.Equal(w.ceilings, want) || w.braked {
+		t.Errorf("ceilings %v, want %v", w.ceilings, want)
+	}
+	if err := b.Restart(t.Context()); err != nil || w.braked || len(w.told) != 1 {
+		t.Errorf("restarted without a brake: %v, braked %t, told %d times", err, w.braked, len(w.told))
+	}
+}
+
+func TestAskedByAnotherProcess(t *testing.T) {
+	w, b := newWorld()
+	for range 2 {
+		if err := Ask(t.Context(), w, true, Cause{Name: "hand", Text: "By hand."}, w.now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.braked {
+		t.Error("asking alone braked")
+	}
+	if err := b.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantBraked(t)
+	if len(w.told) != 1 || !strings.Contains(w.told[0], "By hand.") {
+		t.Errorf("finance was told %q", w.told)
+	}
+	if err := Ask(t.Context(), w, false, Cause{}, w.now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantOpen(t)
+}
+
+func TestStatus(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	status, err := b.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range status.Functions {
+		got = append(got, f.Name+" "+optional(f.Before)+" "+optional(f.Now))
+	}
+	want := []string{"calendar -1 0", "external 5 0", "gone - -", "mcp -1 0", "postal 0 0"}
+	if !status.On || status.State != "on" || status.Why != cause.Text || status.Since == nil || !slices.Equal(got, want) {
+		t.Errorf("status %+v with %q, want %q", status, got, want)
+	}
+	w.fail = func(string) error { return errDown }
+	if _, err := b.Status(t.Context()); !errors.Is(err, errDown) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func optional(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return fmt.Sprint(*n)
+}
+
+// TestMessageToFinance holds the text that people get.
+func TestMessageToFinance(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	golden(t, "announcement.txt", w.told[0])
+}

@@ -1,0 +1,98 @@
+package brake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Status is how the brake stands.
+type Status struct {
+	// On is what the live stage variables say.
+	On bool `json:"on"`
+	// State in words: off; on; braking or releasing, begun and not done; or ReleasedByApply.
+	State string     `json:"state"`
+	Since *time.Time `json:"since"`
+	Why   string     `json:"why"`
+	// ReleasedAt is the last release by command.
+	ReleasedAt *time.Time       `json:"released_at"`
+	Functions  []FunctionStatus `json:"functions"`
+}
+
+// FunctionStatus is the ceiling of a function: -1 unreserved, 0 off.
+type FunctionStatus struct {
+	Name string `json:"name"`
+	// Before the brake; nil where none was recorded.
+	Before *int `json:"before"`
+	// Now; nil if there is no such function.
+	Now *int `json:"now"`
+}
+
+// ReleasedByApply is the state of a brake that somebody else released.
+const ReleasedByApply = "released by terraform apply"
+
+// Status reads everything anew.
+func (b *Brake) Status(ctx context.Context) (Status, error) {
+	s, err := b.Memory.Load(ctx)
+	if err != nil {
+		return Status{}, fmt.Errorf("read the brake's state: %w", err)
+	}
+	live, err := b.Switch.Braked(ctx)
+	if err != nil {
+		return Status{}, fmt.Errorf("read the stage variables: %w", err)
+	}
+	status := s.Describe(live)
+	names := slices.AppendSeq(slices.Clone(b.Functions), maps.Keys(s.remembered()))
+	slices.Sort(names)
+	for _, function := range slices.Compact(names) {
+		f := FunctionStatus{Name: function, Before: s.before(function)}
+		n, err := b.Ceilings.Reserved(ctx, function)
+		switch {
+		case err == nil:
+			f.Now = &n
+		case !errors.Is(err, ErrNoFunction):
+			return Status{}, fmt.Errorf("read the ceiling of %s: %w", function, err)
+		}
+		status.Functions = append(status.Functions, f)
+	}
+	return status, nil
+}
+
+// Describe is the status as far as the state tells it, without functions.
+func (s State) Describe(live bool) Status {
+	status := Status{On: live, State: string(s.Phase), Functions: []FunctionStatus{}}
+	switch {
+	case s.Phase == Off && live:
+		status.State, status.Why = "on", "The stage variables say so, but nothing was recorded."
+	case s.Phase == Off:
+		status.State = "off"
+	case s.Phase == On && !live:
+		status.State = ReleasedByApply
+	}
+	if s.Phase != Off {
+		status.Since, status.Why = &s.Since, s.Cause.Text
+	}
+	if !s.ReleasedAt.IsZero() {
+		status.ReleasedAt = &s.ReleasedAt
+	}
+	return status
+}
+
+// remembered is what was there before the brake, while it is on.
+func (s State) remembered() map[string]int {
+	if s.Phase == Off {
+		return nil
+	}
+	return s.Previous
+}
+
+func (s State) before(function string) *int {
+	n, ok := s.remembered()[function]
+	if !ok {
+		return nil
+	}
+	return &n
+}
