@@ -30,6 +30,14 @@ const (
 	UpstreamRatePerSecond  = "SEKISHO_UPSTREAM_RATE_PER_SECOND"
 	PublishPerDay          = "SEKISHO_PUBLISH_PER_DAY"
 	UpstreamTimeoutSeconds = "SEKISHO_UPSTREAM_TIMEOUT_SECONDS"
+
+	BrakeFunctions     = "SEKISHO_BRAKE_FUNCTIONS"
+	BrakeTopicARN      = "SEKISHO_BRAKE_TOPIC_ARN"
+	BrakeAlarms        = "SEKISHO_BRAKE_ALARMS"
+	BrakeBudget        = "SEKISHO_BRAKE_BUDGET"
+	BrakeBudgetPercent = "SEKISHO_BRAKE_BUDGET_PERCENT"
+	APIID              = "SEKISHO_API_ID"
+	Stage              = "SEKISHO_STAGE"
 )
 
 // Env looks up one variable; "" when it is not set. os.Getenv is one.

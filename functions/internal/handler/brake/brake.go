@@ -1,0 +1,113 @@
+// Package brake serves the function that is subscribed to the topic about money.
+package brake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/config"
+)
+
+// Tripper is the brake, as far as messages can move it: it has no way back.
+type Tripper interface {
+	Trip(ctx context.Context, cause brake.Cause, at time.Time) (brake.Effect, error)
+}
+
+// Handler is the Lambda.
+type Handler struct {
+	// Topic is the ARN of the only topic that is obeyed.
+	Topic string
+	Rules brake.Rules
+	Brake Tripper
+	Log   *zap.Logger
+}
+
+// Handle obeys one delivery. An error has it delivered again (Lambda does so twice).
+// Messages without effect are no errors: repeating them would change nothing.
+func (h *Handler) Handle(ctx context.Context, event events.SNSEvent) error {
+	if len(event.Records) == 0 {
+		h.Log.Warn("brake", zap.String("effect", string(brake.Nothing)), zap.String("why", "no message of a topic"))
+	}
+	var failed error
+	for _, record := range event.Records {
+		effect, why, err := h.obey(ctx, record)
+		fields := []zap.Field{
+			zap.String("effect", string(effect)), zap.String("why", why),
+			zap.String("message_id", record.SNS.MessageID), zap.String("topic", record.SNS.TopicArn), zap.Error(err),
+		}
+		if err != nil {
+			h.Log.Error("brake", fields...)
+			failed = errors.Join(failed, err)
+			continue
+		}
+		h.Log.Warn("brake", fields...)
+	}
+	return failed
+}
+
+func (h *Handler) obey(ctx context.Context, record events.SNSEventRecord) (brake.Effect, string, error) {
+	message := record.SNS
+	_, own := message.MessageAttributes[brake.Mark]
+	switch {
+	case record.EventSource != "aws:sns":
+		return brake.Nothing, "not from SNS", nil
+	case message.TopicArn != h.Topic:
+		return brake.Nothing, "another topic", nil
+	case own:
+		return brake.Nothing, "the brake's own message", nil
+	case message.Timestamp.IsZero():
+		return brake.Nothing, "a message without its time", nil
+	}
+	cause, brakes, why := h.Rules.Read(message.Message)
+	if !brakes {
+		return brake.Nothing, why, nil
+	}
+	effect, err := h.Brake.Trip(ctx, cause, message.Timestamp)
+	return effect, cause.Text, err
+}
+
+// Config is what the function reads from its environment.
+type Config struct {
+	Functions []string
+	Topic     string
+	Rules     brake.Rules
+	API       string
+	Stage     string
+}
+
+// neverStopped are functions that the brake must leave alone, by the end of their names.
+var neverStopped = []string{"authorizer", "account", "settle", "brake"}
+
+// FromEnv reads the environment.
+func FromEnv(env config.Env) (Config, error) {
+	c := Config{
+		Functions: env.List(config.BrakeFunctions),
+		Rules:     brake.Rules{Alarms: env.List(config.BrakeAlarms), Budget: env(config.BrakeBudget)},
+	}
+	if len(c.Functions) == 0 {
+		return Config{}, fmt.Errorf("%s is not set", config.BrakeFunctions)
+	}
+	for _, function := range c.Functions {
+		for _, name := range neverStopped {
+			if function == name || strings.HasSuffix(function, "-"+name) {
+				return Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", config.BrakeFunctions, function)
+			}
+		}
+	}
+	var errs [4]error
+	c.Topic, errs[0] = env.Required(config.BrakeTopicARN)
+	c.API, errs[1] = env.Required(config.APIID)
+	c.Stage, errs[2] = env.Required(config.Stage)
+	c.Rules.BudgetPercent, errs[3] = env.Float(config.BrakeBudgetPercent, 100)
+	return c, errors.Join(errs[:]...)
+}
+
+// MemoryName is the name of the brake's state in the accounts table.
+func (c Config) MemoryName() string { return c.API + "/" + c.Stage }
