@@ -14,6 +14,7 @@ import (
 
 	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/handler/external"
+	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/stack"
 	"sekisho/functions/internal/upstream"
 )
@@ -26,6 +27,14 @@ type upstreamFlags struct {
 	UpstreamBurst     int           `help:"Calls to the upstream at once." default:"5"`
 	UpstreamRate      float64       `help:"Calls to the upstream per second, in the long run." default:"1"`
 	PublishPerDay     int           `help:"Publications per UTC day." default:"1"`
+}
+
+// given says whether any of the flags is not at its default.
+func (f upstreamFlags) given() bool {
+	return f != upstreamFlags{
+		UpstreamTimeout: outbound.DefaultTimeout, UpstreamBurst: external.DefaultBurst,
+		UpstreamRate: external.DefaultRatePerSecond, PublishPerDay: external.DefaultPublishPerDay,
+	}
 }
 
 // outside is the upstream of a running service.
@@ -70,9 +79,6 @@ var asFlags = strings.NewReplacer(
 	config.UpstreamURL, "--upstream", config.UpstreamTimeoutSeconds, "--upstream-timeout", config.UpstreamBurst, "--upstream-burst",
 	config.UpstreamRatePerSecond, "--upstream-rate", config.PublishPerDay, "--publish-per-day",
 )
-
-// upstreamOf is the address that a configuration's tools external.* call.
-func upstreamOf(c stack.Config) string { return c.Functions["external"].Env[config.UpstreamURL] }
 
 // start serves the small upstream on a free port, for who has a token that nobody else has.
 func (o *outside) start() error {
