@@ -18,6 +18,11 @@ output "tables" {
   value       = module.usage.names
 }
 
+output "access_log_group" {
+  description = "Name of the access log's group. `sekisho usage export` takes it."
+  value       = module.api.access_log_group
+}
+
 output "topic_arn" {
   description = "ARN of the topic that carries everything about money."
   value       = module.cost_guard.topic_arn

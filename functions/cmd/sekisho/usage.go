@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,11 @@ import (
 )
 
 type usageCmd struct {
+	Show   usageShowCmd   `cmd:"" default:"withargs" help:"Show the totals of each key (the default)."`
+	Export usageExportCmd `cmd:"" help:"Split a month by key and tool, for charging back."`
+}
+
+type usageShowCmd struct {
 	storeFlags
 	Month  string `help:"Month, YYYY-MM; by default the running one (UTC)." placeholder:"YYYY-MM"`
 	Format string `help:"table, csv or json." enum:"table,csv,json" default:"table"`
@@ -36,7 +40,7 @@ type usageRow struct {
 	Denied    int64  `json:"denied"`
 }
 
-func (c usageCmd) Run(ctx context.Context, s streams) error {
+func (c usageShowCmd) Run(ctx context.Context, s streams) error {
 	period, err := monthOf(c.Month, time.Now())
 	if err != nil {
 		return badUsage(err)
@@ -66,9 +70,9 @@ func monthOf(text string, now time.Time) (usage.Period, error) {
 	return usage.ParsePeriod(text)
 }
 
-// usageRows reads the month of every meter. Of a line of rotated keys, the newest key
-// tells user, plan and name.
-func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow, error) {
+// meters lists the meters with a key of each. Of a line of rotated keys, the newest tells
+// user, plan and name.
+func meters(ctx context.Context, st *stores) (map[string]account.Key, error) {
 	keys, err := st.Accounts().Keys(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
@@ -78,6 +82,15 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 		if old, ok := newest[k.Meter]; !ok || k.CreatedAt.After(old.CreatedAt) {
 			newest[k.Meter] = k
 		}
+	}
+	return newest, nil
+}
+
+// usageRows reads the month of every meter.
+func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow, error) {
+	newest, err := meters(ctx, st)
+	if err != nil {
+		return nil, err
 	}
 	rows := make([]usageRow, 0, len(newest))
 	for meter, k := range newest {
@@ -120,17 +133,12 @@ func (r usageRow) cells(none string) []string {
 }
 
 func usageCSV(w io.Writer, rows []usageRow) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(usageHeader); err != nil {
-		return err
-	}
+	lines := make([][]string, 0, len(rows))
 	for _, r := range rows {
-		if err := out.Write(r.cells("")); err != nil {
-			return err
-		}
+		r.Name = spreadsheetSafe(r.Name)
+		lines = append(lines, r.cells(""))
 	}
-	out.Flush()
-	return out.Error()
+	return writeCSV(w, usageHeader, lines)
 }
 
 func usageTable(w io.Writer, rows []usageRow) error {

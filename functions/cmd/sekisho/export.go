@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"sekisho/functions/internal/chargeback"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/cost"
+	"sekisho/functions/internal/logsinsights"
+	"sekisho/functions/internal/usage"
+)
+
+type usageExportCmd struct {
+	storeFlags
+	Month  string `help:"Month, YYYY-MM; by default the running one (UTC)." placeholder:"YYYY-MM"`
+	Format string `help:"csv or json." enum:"csv,json" default:"csv"`
+	Bill   string `help:"The month's bill in USD, to be split too." placeholder:"USD"`
+
+	AccessLogGroup string `help:"CloudWatch log group of the API's access log (Terraform's output access_log_group), for denied calls by tool." env:"SEKISHO_ACCESS_LOG_GROUP" placeholder:"NAME"`
+	AccessLog      string `help:"File with the access log; by default access.jsonl in the data directory." placeholder:"FILE"`
+
+	Region string `help:"Region whose prices weigh calls." placeholder:"REGION"`
+	Prices string `help:"File with prices of your own; see sekisho cost." placeholder:"FILE"`
+	Via    string `help:"How the calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
+}
+
+// Help explains the columns; kong shows it below the summary.
+func (usageExportCmd) Help() string {
+	return `One row for each key and tool: units charged, units of them given back for failed
+calls, calls denied, and the share of the bill. A share is in proportion to what such calls
+cost by "sekisho cost"; with --bill USD it is also given in dollars that add up to the bill.
+
+Charged and refunded are the counters', which note the tool in the write that they make
+anyway. Denied calls by tool come from the access log, which is written anyway. What the
+counter knows and the log does not is a row of the tool "(not in the log)"; what is logged
+and not counted yet, a negative row "(not counted yet)". So the sums are always those of
+"sekisho usage". A key that was rotated is one with its successor; user and plan are today's.`
+}
+
+func (c usageExportCmd) Run(ctx context.Context, s streams) error {
+	now := time.Now()
+	period, err := monthOf(c.Month, now)
+	if err != nil {
+		return badUsage(err)
+	}
+	bill, err := parseBill(c.Bill)
+	if err != nil {
+		return badUsage(err)
+	}
+	prices, err := c.weights()
+	if err != nil {
+		return badUsage(err)
+	}
+	st, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	// First the log, then the counters: what is denied in between shows up as not in the
+	// log, rather than as a negative row.
+	denials, notes, err := c.denials(ctx, period, now)
+	if err != nil {
+		return errors.Join(err, st.close())
+	}
+	metered, err := countedMeters(ctx, st, period)
+	if err = errors.Join(err, st.close()); err != nil {
+		return err
+	}
+	sheet := chargeback.Split(metered, denials, prices, bill)
+	for _, note := range append(notes, sheetNotes(sheet, c.Bill != "")...) {
+		fmt.Fprintln(s.err, "sekisho: note:", note)
+	}
+	return c.write(s.out, sheet, period)
+}
+
+var dollars = regexp.MustCompile(`^\d{1,9}(\.\d{1,2})?$`)
+
+func parseBill(text string) (*big.Rat, error) {
+	if text == "" {
+		return new(big.Rat), nil
+	}
+	if !dollars.MatchString(text) {
+		return nil, fmt.Errorf("--bill: dollars of 0 or more, with cents if there are any, such as 12.34; not %q", text)
+	}
+	bill, _ := new(big.Rat).SetString(text) // the pattern's texts always parse
+	return bill, nil
+}
+
+// weights are the prices of single calls, and the units that they take.
+func (c usageExportCmd) weights() (chargeback.Prices, error) {
+	model, err := costModel(c.Region, c.Prices)
+	if err != nil {
+		return chargeback.Prices{}, err
+	}
+	api, err := contract.Load()
+	if err != nil {
+		return chargeback.Prices{}, err
+	}
+	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: cost.Via(c.Via)}) }
+	prices := chargeback.Prices{
+		Admitted: one(cost.Admitted), Failed: one(cost.Failed), Denied: one(cost.Denied), Units: map[string]int64{},
+	}
+	for _, op := range api.Operations {
+		prices.Units[op.ID] = op.Units
+	}
+	return prices, nil
+}
+
+// denials reads the access log, wherever it is.
+func (c usageExportCmd) denials(ctx context.Context, p usage.Period, now time.Time) (chargeback.Denials, []string, error) {
+	switch {
+	case c.AccessLogGroup != "" && c.AccessLog != "":
+		return nil, nil, badUsage(errors.New("give --access-log-group or --access-log, not both"))
+	case c.AccessLogGroup != "":
+		return c.groupDenials(ctx, p)
+	case c.AccessLog == "" && c.AccountsTable != "":
+		return nil, []string{"denied calls are not split by tool; name the access log's group with --access-log-group"}, nil
+	}
+	return c.fileDenials(p)
+}
+
+func (c usageExportCmd) groupDenials(ctx context.Context, p usage.Period) (chargeback.Denials, []string, error) {
+	cfg, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, nil, badUsage(fmt.Errorf("AWS configuration: %w", err))
+	}
+	group := logsinsights.Group{Client: cloudwatchlogs.NewFromConfig(cfg), Name: c.AccessLogGroup, Now: time.Now}
+	denials, known, err := group.Denied(ctx, p)
+	switch {
+	case errors.Is(err, logsinsights.ErrNoGroup):
+		return nil, nil, badUsage(fmt.Errorf("--access-log-group %w; terraform output has its name", err))
+	case err != nil:
+		return nil, nil, err
+	case !known:
+		return nil, []string{fmt.Sprintf("the access log %s keeps nothing of %s any more; denied calls are not split by tool", c.AccessLogGroup, p)}, nil
+	}
+	return denials, nil, nil
+}
+
+func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []string, error) {
+	path := c.AccessLog
+	if path == "" {
+		path = filepath.Join(c.Data, accessFile)
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && c.AccessLog == "" {
+		return nil, []string{fmt.Sprintf("there is no %s; denied calls are not split by tool", path)}, nil
+	}
+	if err != nil {
+		return nil, nil, badUsage(fmt.Errorf("access log: %w", err))
+	}
+	defer file.Close()
+	reading, err := chargeback.ReadLog(file, p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("access log %s: %w", path, err)
+	}
+	var notes []string
+	if reading.Malformed > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d lines are no records and were passed over", path, reading.Malformed))
+	}
+	if reading.Torn {
+		notes = append(notes, path+": the last line breaks off and was passed over")
+	}
+	return reading.Denials, notes, nil
+}
+
+func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargeback.Meter, error) {
+	newest, err := meters(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var all []chargeback.Meter
+	for id, k := range newest {
+		counts, err := st.Usage().Counts(ctx, id, p)
+		if err != nil {
+			return nil, fmt.Errorf("usage of %s: %w", id, err)
+		}
+		all = append(all, chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
+	}
+	return all, nil
+}
+
+func sheetNotes(sheet chargeback.Sheet, billed bool) (notes []string) {
+	if sheet.Strangers > 0 {
+		notes = append(notes, fmt.Sprintf("%d denied calls in the log are of keys that this store does not have; they are left out", sheet.Strangers))
+	}
+	if billed && sheet.Unshared {
+		notes = append(notes, "there were no calls to split the bill by")
+	}
+	return notes
+}
+
+// exportRow is a row as JSON; the columns of the CSV have the same names.
+type exportRow struct {
+	Meter    string       `json:"key_id"`
+	User     string       `json:"user"`
+	Plan     string       `json:"plan"`
+	Name     string       `json:"name"`
+	Month    string       `json:"month"`
+	Tool     string       `json:"tool"`
+	Charged  int64        `json:"charged"`
+	Refunded int64        `json:"refunded"`
+	Denied   int64        `json:"denied"`
+	Share    json.Number  `json:"share_percent"`
+	USD      *json.Number `json:"usd,omitempty"`
+}
+
+var exportHeader = []string{"key_id", "user", "plan", "name", "month", "tool", "charged", "refunded", "denied", "share_percent"}
+
+func (c usageExportCmd) write(w io.Writer, sheet chargeback.Sheet, p usage.Period) error {
+	rows := make([]exportRow, 0, len(sheet.Rows))
+	for _, r := range sheet.Rows {
+		row := exportRow{
+			Meter: r.Meter, User: r.User, Plan: r.Plan, Name: r.Name, Month: p.String(), Tool: r.Tool,
+			Charged: r.Charged, Refunded: r.Refunded, Denied: r.Denied,
+			Share: json.Number(fixedPoint(r.Share, chargeback.ShareDecimals)),
+		}
+		if c.Bill != "" {
+			usd := json.Number(fixedPoint(r.Cents, 2))
+			row.USD = &usd
+		}
+		rows = append(rows, row)
+	}
+	if c.Format == "json" {
+		return printJSON(w, rows)
+	}
+	header, lines := exportHeader, make([][]string, 0, len(rows))
+	if c.Bill != "" {
+		header = append(header[:len(header):len(header)], "usd")
+	}
+	for _, r := range rows {
+		line := []string{
+			r.Meter, spreadsheetSafe(r.User), spreadsheetSafe(r.Plan), spreadsheetSafe(r.Name), r.Month, spreadsheetSafe(r.Tool),
+			strconv.FormatInt(r.Charged, 10), strconv.FormatInt(r.Refunded, 10), strconv.FormatInt(r.Denied, 10), r.Share.String(),
+		}
+		if r.USD != nil {
+			line = append(line, r.USD.String())
+		}
+		lines = append(lines, line)
+	}
+	return writeCSV(w, header, lines)
+}
+
+// fixedPoint writes n units of the last of so many decimals.
+func fixedPoint(n int64, decimals int) string {
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
+	return new(big.Rat).SetFrac(big.NewInt(n), scale).FloatString(decimals)
+}

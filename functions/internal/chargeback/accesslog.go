@@ -1,0 +1,76 @@
+package chargeback
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/usage"
+)
+
+// LogReading is what an access log said of a month.
+type LogReading struct {
+	Denials Denials
+	// Malformed lines were passed over. Torn: the last line breaks off, as when the writer
+	// was stopped in it.
+	Malformed int64
+	Torn      bool
+}
+
+// maxLine is far above a record's few hundred bytes.
+const maxLine = 64 << 10
+
+// ReadLog reads an access log with one record a line, as `sekisho up` writes it. It holds
+// one line at a time, and a number for each key and tool.
+func ReadLog(r io.Reader, p usage.Period) (LogReading, error) {
+	reading := LogReading{Denials: Denials{}}
+	lines := bufio.NewReaderSize(r, maxLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			reading.Malformed++
+			if err := skipLine(lines); err != nil {
+				return reading, ignoreEnd(err)
+			}
+		case errors.Is(err, io.EOF):
+			if len(line) > 0 && !reading.add(line, p) {
+				reading.Torn = true
+			}
+			return reading, nil
+		case err != nil:
+			return reading, err
+		case !reading.add(line, p):
+			reading.Malformed++
+		}
+	}
+}
+
+func skipLine(r *bufio.Reader) error {
+	for {
+		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// add counts a line in; false for one that is no record.
+func (l *LogReading) add(line []byte, p usage.Period) bool {
+	var record struct{ Meter, Operation, Period, Denial string }
+	if json.Unmarshal(line, &record) != nil {
+		return false
+	}
+	if record.Denial == string(problem.LimitExceeded) && record.Period == p.String() {
+		l.Denials[Subject{record.Meter, record.Operation}]++
+	}
+	return true
+}
