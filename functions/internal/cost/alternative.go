@@ -21,7 +21,7 @@ func (m Model) Alternatives(t Traffic) []Alternative {
 			"3 reads and 1 write a call; a denied call runs it too, with 3 reads. It overshoots under concurrency and gives nothing back.",
 			m.readThenAdd(t)},
 		{"AgentCore Gateway", "Bedrock AgentCore Gateway in the place of gateway, authorizer and mcp, before the same function: " +
-			"no count per key, no limit, nothing is denied.", m.agentCore(t, price.AgentCoreCall)},
+			"no count per key, no limit, nothing is denied. Logs are not counted.", m.agentCore(t, price.AgentCoreCall)},
 		{"AgentCore with Policy", "The same with an authorization request for each call; a policy has no monthly count either.",
 			m.agentCore(t, price.AgentCorePolicyCall)},
 	}

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"pgregory.net/rapid"
 
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/cost"
 	"sekisho/functions/internal/price"
 )
@@ -98,6 +100,42 @@ func TestCountsPerCall(t *testing.T) {
 			t.Errorf("%s: %+v, want for each of the calls %+v", kind, c, want)
 		}
 	}
+}
+
+// TestWriteUnitOfABusyKey: a write costs one unit while the key's item is within 1 KB. The
+// item grows by two attributes for each tool that the key has used and failed with.
+func TestWriteUnitOfABusyKey(t *testing.T) {
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := func(digits int) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strings.Repeat("9", digits)}
+	}
+	s := func(length int) types.AttributeValue {
+		return &types.AttributeValueMemberS{Value: strings.Repeat("x", length)}
+	}
+	item := map[string]types.AttributeValue{
+		"pk": s(len("meter#key_abcdefghijklmnop#2026-11")), "expires_at": n(10), "used": n(6), "refunded": n(6), "denied": n(6),
+	}
+	for slot := range 6 {
+		item["s"+strconv.Itoa(slot)] = s(len("adm_") + 20)
+	}
+	charged := 0
+	for _, op := range api.Operations {
+		if op.Units > 0 {
+			charged++
+			item["+"+op.ID], item["-"+op.ID] = n(6), n(6)
+		}
+	}
+	size, err := sizeOf(item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size > 1024 {
+		t.Errorf("a key that has used and failed with all %d tools has an item of %d bytes: each of its calls costs two write units", charged, size)
+	}
+	t.Logf("%d bytes of 1,024 after all %d tools were used and failed", size, charged)
 }
 
 // TestSum: exact lines add up to the exact total, and the lines that are shown to the total

@@ -1,0 +1,371 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the files that these tests compare with")
+
+// running is `sekisho up` in this process.
+type running struct {
+	t    *testing.T
+	base string
+	keys map[string]string
+	stop func()
+}
+
+// startUp runs `sekisho up` until stop, which waits until all is settled.
+func startUp(t *testing.T, args ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	var errs bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"up", "--json", "--listen", "127.0.0.1:0"}, args...), streams{write, &errs, os.Getenv})
+		write.Close()
+		ended <- code
+	}()
+	line, err := bufio.NewReader(read).ReadBytes('\n')
+	if err != nil {
+		cancel()
+		t.Fatalf("up: %v: exit code %d: %s", err, <-ended, errs.String())
+	}
+	go io.Copy(io.Discard, read)
+	var ready struct {
+		APIURL string            `json:"api_url"`
+		Keys   map[string]string `json:"keys"`
+	}
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		select {
+		case code := <-ended:
+			if code != exitOK {
+				t.Errorf("up ended with %d: %s", code, errs.String())
+			}
+		case <-time.After(time.Minute):
+			t.Error("up did not end")
+		}
+	}
+	t.Cleanup(stop)
+	return &running{t: t, base: ready.APIURL, keys: ready.Keys, stop: stop}
+}
+
+// get makes a REST call, tool a call over MCP; both expect a status or a text.
+func (r *running) get(key, path string, status int) {
+	r.t.Helper()
+	got, body := r.send("GET", path, key, "")
+	if got != status {
+		r.t.Fatalf("GET %s: %d %s, want %d", path, got, body, status)
+	}
+}
+
+func (r *running) tool(key, name, arguments, says string) {
+	r.t.Helper()
+	_, body := r.send("POST", "/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
+	if !strings.Contains(body, says) {
+		r.t.Fatalf("%s: %s, want %q", name, body, says)
+	}
+}
+
+func (r *running) send(method, path, key, body string) (int, string) {
+	r.t.Helper()
+	request, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.Header.Set("x-api-key", key)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return response.StatusCode, string(content)
+}
+
+// formula is a name that a spreadsheet would run.
+const formula = `=HYPERLINK("http://example.com","x")`
+
+// traffic leaves a month with several keys and tools: successes, failures with refunds, and
+// denials by both ways.
+func traffic(t *testing.T, data string) {
+	t.Helper()
+	up := startUp(t, "--data", data, "--plan", "demo=3", "--plan", "pro=100")
+	out, errs, code := sekisho(t, "keys", "create", "--data", data, "--user", "zoe", "--plan", "pro", "--name", formula, "--json")
+	var zoe struct{ Key string }
+	if code != exitOK || json.Unmarshal([]byte(out), &zoe) != nil {
+		t.Fatalf("keys create: %d %s%s", code, out, errs)
+	}
+	demo, pro := up.keys["demo"], up.keys["pro"]
+	up.get(demo, "/v1/postal/100-0001", 200)
+	up.get(demo, "/v1/postal/100-0001", 200)
+	up.tool(demo, "postal.lookup", `{"postal_code":"100-0001"}`, "千代田")
+	up.tool(demo, "calendar.holidays", `{"year":2026}`, "limit_exceeded")
+	up.tool(demo, "calendar.holidays", `{"year":2026}`, "limit_exceeded")
+	up.get(demo, "/v1/postal/100-0001", 429)
+	up.get(pro, "/v1/calendar/holidays?year=2026", 200)
+	up.get(pro, "/v1/postal/000-0000", 404)
+	up.tool(pro, "postal.lookup", `{"postal_code":"000-0000"}`, "not_found")
+	up.get(pro, "/v1/user/usage", 200)
+	up.get("sekisho_wrong", "/v1/postal/100-0001", 401)
+	up.tool(zoe.Key, "calendar.holidays", `{"year":2026}`, "元日")
+	up.stop()
+}
+
+// export runs the export and replaces what is different in every run.
+func export(t *testing.T, data string, args ...string) (out, errs string) {
+	t.Helper()
+	out, errs, code := sekisho(t, append([]string{"usage", "export", "--data", data}, args...)...)
+	if code != exitOK {
+		t.Fatalf("export %v: %d %s", args, code, errs)
+	}
+	var rows []usageRow
+	shown, _, _ := sekisho(t, "usage", "show", "--data", data, "--format", "json")
+	if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		out = strings.ReplaceAll(out, r.Meter, "KEY-OF-"+r.User)
+		out = strings.ReplaceAll(out, r.Month, "MONTH")
+	}
+	return out, strings.ReplaceAll(errs, data, "DATA")
+}
+
+// TestUsageExport is the export of a real run, to the byte but for shares and dollars.
+func TestUsageExport(t *testing.T) {
+	data := t.TempDir()
+	traffic(t, data)
+	log := filepath.Join(data, accessFile)
+	if info, err := os.Stat(log); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the access log: %v, %v; want it readable for the owner only", info, err)
+	}
+	out, errs := export(t, data, "--bill", "10.00")
+	golden(t, "export.csv", out)
+	if errs != "" {
+		t.Errorf("notes: %s", errs)
+	}
+	checkTotals(t, data, out)
+	inJSON, _ := export(t, data, "--bill", "10", "--format", "json")
+	golden(t, "export.json", inJSON)
+
+	appendText(t, log, `{"admission_id":"-","denial":"limit_ex`)
+	torn, errs := export(t, data, "--bill", "10.00")
+	if torn != out || !strings.Contains(errs, "the last line breaks off") {
+		t.Errorf("with a torn line: %s%s", torn, errs)
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	bare, errs := export(t, data)
+	golden(t, "export-without-log.csv", bare)
+	if !strings.Contains(errs, "note: there is no DATA/access.jsonl; denied calls are not split by tool") {
+		t.Errorf("without a log: %s", errs)
+	}
+	checkTotals(t, data, bare)
+	if other, _ := export(t, data, "--month", "2025-01", "--bill", "5"); strings.Count(other, "\n") != 1 {
+		t.Errorf("a month without calls: %s", other)
+	}
+}
+
+// checkTotals: the sums are those of `sekisho usage`, shares are 100 % and dollars the bill.
+func checkTotals(t *testing.T, data, exported string) {
+	t.Helper()
+	got := columns(t, exported)
+	var rows []usageRow
+	shown, _, _ := sekisho(t, "usage", "--data", data, "--format", "json")
+	if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{}
+	for _, r := range rows {
+		want["used"] += float64(r.Used)
+		want["refunded"] += float64(r.Refunded)
+		want["denied"] += float64(r.Denied)
+	}
+	if got["charged"]-got["refunded"] != want["used"] || got["refunded"] != want["refunded"] || got["denied"] != want["denied"] {
+		t.Errorf("sums %v, counters %v", got, want)
+	}
+	if d := got["share_percent"] - 100; d > 1e-9 || d < -1e-9 {
+		t.Errorf("shares add up to %v", got["share_percent"])
+	}
+	if usd, ok := got["usd"]; ok && (usd > 10+1e-9 || usd < 10-1e-9) {
+		t.Errorf("dollars add up to %v", usd)
+	}
+}
+
+func columns(t *testing.T, text string) map[string]float64 {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]float64{}
+	for _, row := range rows[1:] {
+		for i, cell := range row {
+			var n json.Number
+			if json.Unmarshal([]byte(cell), &n) == nil {
+				f, _ := n.Float64() // a JSON number is one
+				sums[rows[0][i]] += f
+			}
+		}
+	}
+	return sums
+}
+
+func appendText(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// figures that follow prices and measured counts; checkTotals and package chargeback look
+// at those.
+var (
+	csvShares  = regexp.MustCompile(`,[\d.]+,[\d.]+\r\n|,\d+\.\d{4}\r\n`)
+	jsonShares = regexp.MustCompile(`"(share_percent|usd)":[\d.]+`)
+)
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = csvShares.ReplaceAllStringFunc(got, func(cells string) string {
+		if strings.Count(cells, ",") == 2 {
+			return ",SHARE,USD\r\n"
+		}
+		return ",SHARE\r\n"
+	})
+	got = jsonShares.ReplaceAllString(got, `"$1":0`)
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+// TestExportFromLogsInsights: the same month, the access log asked of CloudWatch Logs, which
+// a stand-in plays over the lines of the file.
+func TestExportFromLogsInsights(t *testing.T) {
+	data := t.TempDir()
+	traffic(t, data)
+	fromFile, _ := export(t, data, "--bill", "10.00")
+	log, err := os.ReadFile(filepath.Join(data, accessFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(insights(t, string(log)))
+	defer server.Close()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": server.URL, "AWS_REGION": "us-east-1",
+		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	fromGroup, errs := export(t, data, "--bill", "10.00", "--access-log-group", "/access")
+	if fromGroup != fromFile || errs != "" {
+		t.Errorf("from the group:\n%s%s\nfrom the file:\n%s", fromGroup, errs, fromFile)
+	}
+	_, errs, code := sekisho(t, "usage", "export", "--data", data, "--access-log-group", "/nobody")
+	if code != exitUsage || !strings.Contains(errs, "there is no such log group; terraform output has its name") {
+		t.Errorf("no group: %d %s", code, errs)
+	}
+}
+
+// insights answers the export's query over the lines of a log; package logsinsights tests
+// what the query is and what becomes of other answers.
+func insights(t *testing.T, log string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ LogGroupName string }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".StartQuery") {
+			if in.LogGroupName != "/access" {
+				w.WriteHeader(http.StatusBadRequest)
+				io.WriteString(w, `{"__type":"ResourceNotFoundException","message":"The specified log group does not exist."}`)
+				return
+			}
+			io.WriteString(w, `{"queryId":"q"}`)
+			return
+		}
+		rows := [][]map[string]string{}
+		for line := range strings.Lines(log) {
+			var record map[string]string
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Error(err)
+			}
+			if record["denial"] == "limit_exceeded" {
+				rows = append(rows, []map[string]string{
+					{"field": "meter", "value": record["meter"]}, {"field": "operation", "value": record["operation"]}, {"field": "calls", "value": "1"},
+				})
+			}
+		}
+		if err := json.NewEncoder(w).Encode(map[string]any{"status": "Complete", "results": rows}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSpreadsheetSafe(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "alice": "alice", "a=b": "a=b", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\t=1": "'\t=1", "\r=1": "'\r=1",
+	} {
+		if got := spreadsheetSafe(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestUsageCSVIsSafe(t *testing.T) {
+	var out bytes.Buffer
+	if err := usageCSV(&out, []usageRow{{Meter: "key_a", Name: formula}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `"'=HYPERLINK(""http://example.com"",""x"")"`) || !strings.HasSuffix(out.String(), "\r\n") {
+		t.Errorf("%q", out.String())
+	}
+}
