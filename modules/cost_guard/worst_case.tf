@@ -69,6 +69,23 @@ locals {
     }
   }
 
+  # Functions without a reservation share what the account has left, so not all of them can
+  # hang at once: the dearest take the places. That most is the least, over a price of a place
+  # (one of the functions' own, or none), of all places at that price and what each function is
+  # worth beyond it (linear programming, by its dual).
+  sharing = {
+    for role, load in local.loads : role => {
+      places = min(coalesce(load.by_call, load.by_places), load.by_places) / 3600
+      usd    = 3600 * load.gb * load.price
+    } if var.stack.functions[role].reserved_concurrency < 0 && var.stack.functions[role].started_by != "message"
+  }
+  wanted     = sum(concat([0], [for f in values(local.sharing) : f.places]))
+  wanted_usd = sum(concat([0], [for f in values(local.sharing) : f.places * f.usd]))
+  shared_usd = min([
+    for price in concat([0], values(local.sharing)[*].usd) :
+    price * var.stack.unreserved_concurrency + sum(concat([0], [for f in values(local.sharing) : f.places * max(0, f.usd - price)]))
+  ]...)
+
   # Of the units that the calls can want and those that the tables grant, the fewer.
   units = {
     for kind, most in { write = local.most.write_units, read = local.most.read_units } : kind => {
@@ -111,6 +128,14 @@ locals {
         exact     = local.calls * local.most.answer_bytes / 1000000000 * local.price.data_out_gb
         how       = "${local.calls} requests × ${local.most.answer_bytes} bytes / 1000000000 × ${local.priced.data_out_gb}"
         unbounded = local.throttled ? null : local.no_throttle
+      }
+    },
+    {
+      "functions share the account" = {
+        bound     = "account"
+        exact     = local.shared_usd - local.wanted_usd
+        how       = "${format("%.2f", local.wanted)} places wanted, ${var.stack.unreserved_concurrency} left in the account, which the dearest take: ${format("%.4f", local.shared_usd)} − ${format("%.4f", local.wanted_usd)}"
+        unbounded = null
       }
     },
     { for role, part in local.worst_functions : "function ${role}" => { bound = part.bound, exact = part.exact, how = part.how, unbounded = part.unbounded } },

@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -291,7 +292,9 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 	price := prices(t)
 	w := worstCase{env: env}
 	add := func(part string, usd float64, arithmetic string, values ...any) {
-		usd = math.Ceil(usd*10000-0.000001) / 10000
+		if usd = math.Ceil(usd*10000-0.000001) / 10000; usd == 0 {
+			usd = 0 // not -0
+		}
 		w.perHour += usd
 		w.lines = append(w.lines, [3]string{part, fmt.Sprintf(arithmetic, values...), fmt.Sprintf("%.4f", usd)})
 	}
@@ -320,6 +323,7 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 	for _, f := range p.functions() {
 		unreserved -= max(0, f["reserved_concurrent_executions"].(float64))
 	}
+	var hanging []hang
 	for role, f := range p.functions() {
 		gb, timeout, reserved := f["memory_size"].(float64)/1024, f["timeout"].(float64), f["reserved_concurrent_executions"].(float64)
 		starts := started[role] * perMethod
@@ -335,12 +339,18 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 		if starts == 0 || places*3600 < seconds {
 			seconds, how = places*3600, which+" × 3600 s"
 		}
+		if reserved < 0 && starts > 0 {
+			hanging = append(hanging, hang{places: seconds / 3600, usd: 3600 * gb * gbSecond})
+		}
 		how += fmt.Sprintf(" × %v GB × %v", gb, dec(gbSecond))
 		if starts > 0 {
 			how += fmt.Sprintf(" + %v starts × %v / %d", dec(starts), dec(price["lambda_request"]*million), million)
 		}
 		add("function "+role, seconds*gb*gbSecond+starts*price["lambda_request"], "%s", how)
 	}
+
+	wanted, all, granted := share(hanging, unreserved)
+	add("functions share the account", granted-all, "%.2f places wanted, %v left in the account, which the dearest take: %.4f − %.4f", wanted, unreserved, granted, all)
 
 	for kind, most := range map[string]float64{"write": mostWriteUnits, "read": mostReadUnits} {
 		each := price["dynamodb_"+kind+"_unit"]
@@ -357,6 +367,23 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 	w.beforeBrake = math.Ceil(w.perHour*brakeDelay/3600*10000-0.000001) / 10000
 	w.threshold = p.value(spendRate, "threshold").(float64)
 	return w
+}
+
+// hang is a function without a reservation that hangs all the time: how many places of the
+// account it takes, and what one costs in an hour.
+type hang struct{ places, usd float64 }
+
+// share gives the account's places to the dearest, and returns how many were wanted, what those
+// would cost, and what the ones cost that there are.
+func share(hanging []hang, left float64) (wanted, all, granted float64) {
+	slices.SortFunc(hanging, func(a, b hang) int { return cmp.Compare(b.usd, a.usd) })
+	for _, h := range hanging {
+		wanted += h.places
+		all += h.places * h.usd
+		granted += min(h.places, left) * h.usd
+		left -= min(h.places, left)
+	}
+	return wanted, all, granted
 }
 
 // dec is a number that is written without an exponent and without a rounding error of a

@@ -137,6 +137,12 @@ run "worst_case" {
     error_message = "The account bounds the rest. Got ${jsonencode(output.worst_case_usd_per_hour.parts["function calendar"])}"
   }
 
+  # Both together have 100 places, not 150.03: the 50.03 that one too many wants are worth 0.60034.
+  assert {
+    condition     = output.worst_case_usd_per_hour.parts["functions share the account"].usd == -0.6003
+    error_message = "Functions without a reservation share what the account has left. Got ${jsonencode(output.worst_case_usd_per_hour.parts["functions share the account"])}"
+  }
+
   # Switched off: no time; what starts it is still counted. 3600 s × 0.125 GB × 0.0000133334 = 0.006
   assert {
     condition     = output.worst_case_usd_per_hour.parts["function brake"].usd == 0.0061 && output.worst_case_usd_per_hour.parts["function brake"].bound == "messages"
@@ -194,6 +200,24 @@ run "table_ceiling_and_region" {
   assert {
     condition     = output.worst_case_usd_before_brake.usd == null && startswith(output.worst_case_usd_before_brake.how, "never braked: the ceilings keep an hour at ")
     error_message = "An alarm above the worst case never trips, and it is said."
+  }
+}
+
+run "tokyo" {
+  command = plan
+
+  variables {
+    location = { partition = "aws", region = "ap-northeast-1", account_id = "123456789012" }
+  }
+
+  assert {
+    condition     = abs(output.worst_case_usd_per_hour.parts["gateway"].usd - 72040 * jsondecode(file("../../functions/internal/price/prices.json")).regions["ap-northeast-1"].apigateway_rest_request.usd / 1000000) < 0.0001 && output.worst_case_usd_per_hour.parts["gateway"].usd > 0.2522
+    error_message = "A region's own prices stand before the base's. Got ${jsonencode(output.worst_case_usd_per_hour.parts["gateway"])}"
+  }
+
+  assert {
+    condition     = output.worst_case_usd_per_hour.prices == "Prices of ap-northeast-1."
+    error_message = "A region that the table knows needs no note."
   }
 }
 
