@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 
 const [sdk, mode] = process.argv.slice(2);
 const isV2 = sdk === '@modelcontextprotocol/client';
-const { Client } = await import(isV2 ? sdk : `${sdk}/client/index.js`);
+const { Client, InMemoryResponseCacheStore } = await import(isV2 ? sdk : `${sdk}/client/index.js`);
 const { StreamableHTTPClientTransport } = await import(isV2 ? sdk : `${sdk}/client/streamableHttp.js`);
 
 // The client's clock: what it keeps for a while is old as soon as the test says so.
@@ -32,11 +32,14 @@ const provider = {
 };
 
 let client;
+// Shared by all connections, as in a host that serves several people: the partition is who
+// asks, and what is public may go to anybody.
+const responseCacheStore = isV2 ? new InMemoryResponseCacheStore() : undefined;
 
 const operations = {
   async connect({ url, headers, oauth }) {
     const versionNegotiation = { mode: mode === 'legacy' || mode === 'auto' ? mode : { pin: mode } };
-    client = new Client({ name: 'driver', version: '1' }, isV2 ? { versionNegotiation } : {});
+    client = new Client({ name: 'driver', version: '1' }, isV2 ? { versionNegotiation, responseCacheStore, cachePartition: JSON.stringify(headers) } : {});
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
       authProvider: oauth ? provider : undefined,

@@ -41,7 +41,7 @@ func (n npm) newInspector(_ context.Context, era string) (client, error) {
 // run returns the result that is printed. When there is none, the error has the message
 // that is printed instead.
 func (c *inspector) run(ctx context.Context, args ...string) (json.RawMessage, error) {
-	args = append([]string{"--cli", c.at.url, "--transport", "http", "--format", "json", "--protocol-era", c.era}, args...)
+	args = append([]string{"--cli", c.at.url, "--transport", "http", "--format", "json", "--protocol-era", c.era, "--connect-timeout", "60000"}, args...)
 	for name := range c.at.header {
 		args = append(args, "--header", name+": "+c.at.header.Get(name))
 	}

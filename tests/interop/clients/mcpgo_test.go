@@ -26,10 +26,12 @@ func (c *mcpGo) connect(ctx context.Context, at endpoint) (server, error) {
 	for name := range at.header {
 		headers[name] = at.header.Get(name)
 	}
-	client, err := mcpgo.NewStreamableHttpClient(at.url, transport.WithHTTPHeaders(headers))
+	http, err := transport.NewStreamableHTTP(at.url, transport.WithHTTPHeaders(headers))
 	if err != nil {
 		return server{}, &broken{err}
 	}
+	// A slow machine is not to be taken for a server without server/discover.
+	client := mcpgo.NewClient(http, mcpgo.WithDiscoverTimeout(stepTime))
 	c.client, c.news = client, &news{}
 	client.OnNotification(func(n mcp.JSONRPCNotification) {
 		if n.Method == "notifications/progress" {
