@@ -1,0 +1,124 @@
+// Package build_test holds what `make build` promises: zips that Lambda runs, and the same
+// bytes from the same source, wherever it is checked out.
+package build_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sekisho/tests/terraform/stack"
+)
+
+// functions that are built here: one with the AWS SDK, and the one that tells its version.
+// All are linked alike.
+var functions = []string{"authorizer", "mcp"}
+
+func TestBuildIsReproducible(t *testing.T) {
+	root, err := stack.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "a", "path of another length")
+	for _, tree := range []string{"functions", "scripts"} {
+		if err := os.CopyFS(filepath.Join(elsewhere, tree), os.DirFS(filepath.Join(root, tree))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(elsewhere, file), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second, third := build(t, root), build(t, root), build(t, elsewhere)
+	for _, name := range functions {
+		if first[name] != second[name] {
+			t.Errorf("%s.zip: %s, and built again %s", name, first[name], second[name])
+		}
+		if first[name] != third[name] {
+			t.Errorf("%s.zip: %s, and built on another path %s", name, first[name], third[name])
+		}
+	}
+}
+
+// build builds the functions of a tree, looks at each zip, and returns their hashes.
+func build(t *testing.T, tree string) map[string]string {
+	t.Helper()
+	dist := t.TempDir()
+	command := exec.Command(filepath.Join(tree, "scripts", "build"), append([]string{dist}, functions...)...)
+	command.Dir = tree
+	command.Env = append(os.Environ(), "SEKISHO_VERSION=test") // the other tree is no commit
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("scripts/build in %s: %v: %s", tree, err, out)
+	}
+	sums := map[string]string{}
+	for _, name := range functions {
+		path := filepath.Join(dist, name+".zip")
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(content)
+		sums[name] = hex.EncodeToString(sum[:])
+		checkZip(t, path)
+	}
+	return sums
+}
+
+// checkZip: one executable called bootstrap, with a date that says nothing.
+func checkZip(t *testing.T, path string) {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if len(archive.File) != 1 || archive.File[0].Name != "bootstrap" {
+		t.Fatalf("%s holds %d files, want bootstrap alone", path, len(archive.File))
+	}
+	bootstrap := archive.File[0]
+	if mode := bootstrap.Mode(); mode != 0o755 {
+		t.Errorf("%s: bootstrap has mode %v, want 0755", path, mode)
+	}
+	if epoch := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); !bootstrap.Modified.Equal(epoch) {
+		t.Errorf("%s: bootstrap is of %s, want %s whenever it was built", path, bootstrap.Modified, epoch)
+	}
+	binary, err := bootstrap.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer binary.Close()
+	content, err := io.ReadAll(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkELF(t, path, content)
+}
+
+// checkELF: for arm64, and in need of nothing that the runtime provided.al2023 lacks.
+func checkELF(t *testing.T, path string, content []byte) {
+	t.Helper()
+	file, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer file.Close()
+	if file.Machine != elf.EM_AARCH64 || file.Type != elf.ET_EXEC {
+		t.Errorf("%s: bootstrap is for %v, %v; want an executable for arm64", path, file.Machine, file.Type)
+	}
+	if libraries, err := file.ImportedLibraries(); err != nil || len(libraries) > 0 {
+		t.Errorf("%s: bootstrap wants the libraries %v (%v)", path, libraries, err)
+	}
+}
