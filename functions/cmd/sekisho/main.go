@@ -22,6 +22,7 @@ type cli struct {
 	Keys    keysCmd          `cmd:"" help:"Create, list, revoke and rotate API keys."`
 	Plan    planCmd          `cmd:"" help:"Give a user another plan."`
 	Usage   usageCmd         `cmd:"" help:"Show who used how much in a month."`
+	Brake   brakeCmd         `cmd:"" help:"Stop spending, release it, or see how it stands."`
 	Probe   probeCmd         `cmd:"" help:"Show one outbound call's life: attempts, waits, and what an agent would see."`
 	Tools   toolsCmd         `cmd:"" help:"Show what the list of tools costs an agent, in bytes and tokens."`
 	Cost    costCmd          `cmd:"" help:"Price a month of calls, admitted, failed and denied."`

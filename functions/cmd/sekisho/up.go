@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -76,7 +77,10 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	env[config.Plans] = st.plans.String()
-	served := stack.Config{Functions: functions, Stores: st, Stage: "local", Upstream: outside.deps}
+	served := stack.Config{
+		Functions: functions, Stores: st, Stage: laptopStage, Upstream: outside.deps,
+		Brake: &stack.Brake{Memory: st.Brake(stack.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
+	}
 	return c.serve(ctx, listener, served, func(base string) error {
 		return c.announce(s.out, base, outside.url, st, created)
 	})
@@ -130,6 +134,12 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Co
 	if err != nil {
 		return badUsage(err)
 	}
+	// A brake that was on stays on, from the first request.
+	stopFollowing, err := followBrake(ctx, service)
+	if err != nil {
+		return errors.Join(err, service.Close(ctx))
+	}
+	defer stopFollowing()
 	server := service.Server()
 	server.ReadHeaderTimeout = 10 * time.Second
 	failed := make(chan error, 1)
@@ -137,6 +147,13 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Co
 	base := "http://" + listener.Addr().String()
 	if served.StageInPath {
 		base += "/" + served.Stage
+	}
+	if served.Brake != nil {
+		remove, err := writeServiceFile(c.Data, "http://"+listener.Addr().String())
+		if err != nil {
+			return badUsage(err)
+		}
+		defer remove()
 	}
 	if err := announce(base); err != nil {
 		return err
@@ -152,6 +169,21 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Co
 		return errors.Join(fmt.Errorf("stop: %w", err), server.Close(), service.Close(stopping))
 	}
 	return service.Close(stopping)
+}
+
+// followBrake brings the brake to what it was, and keeps it at what commands want, until the
+// function that it returns is called.
+func followBrake(ctx context.Context, service *stack.Stack) (stop func(), err error) {
+	if service.Brake == nil {
+		return func() {}, nil
+	}
+	if err := service.Brake.Restart(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { service.FollowBrake(ctx) })
+	return func() { cancel(); following.Wait() }, nil
 }
 
 // functions are those of the contract, all with one environment, changed as the flags say.

@@ -35,6 +35,8 @@ type Config struct {
 	// operation has security; what the description names goes before this. Without Settle
 	// the access log goes nowhere.
 	Authorizer, Settle string
+	// Subscriber is the function that gets the messages of topics; empty for none.
+	Subscriber string
 
 	// Stage is the stage's name; empty means "local".
 	Stage string
@@ -76,6 +78,7 @@ type Gateway struct {
 	variables    atomic.Pointer[map[string]string]
 	accessLog    accessLog
 	subscription *subscription
+	topics       topics
 	throttle     *bucket
 	now          func() time.Time
 	log          *zap.Logger
@@ -152,6 +155,10 @@ func (g *Gateway) nameRoles() error {
 	if settle := g.config.Settle; settle != "" && g.functions[settle] == nil {
 		return fmt.Errorf("settle function %q is not among the functions (%s)", settle, g.functionNames())
 	}
+	g.topics.subscriber = g.functions[g.config.Subscriber]
+	if subscriber := g.config.Subscriber; subscriber != "" && g.topics.subscriber == nil {
+		return fmt.Errorf("subscriber %q is not among the functions (%s)", subscriber, g.functionNames())
+	}
 	return nil
 }
 
@@ -222,6 +229,18 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 	return g.authorize(c)
 }
 
+// Reserved is the reserved concurrency of a function; ok is false if there is none of the name.
+func (g *Gateway) Reserved(name string) (n int, ok bool) {
+	f := g.functions[name]
+	if f == nil {
+		return 0, false
+	}
+	return f.snapshot().Reserved, true
+}
+
+// StageVariables are those of the requests that come now.
+func (g *Gateway) StageVariables() map[string]string { return maps.Clone(*g.variables.Load()) }
+
 // SetReserved changes the reserved concurrency of a function: -1 unreserved, 0 off. Calls
 // that run go on.
 func (g *Gateway) SetReserved(name string, n int) error {
@@ -252,5 +271,6 @@ func (g *Gateway) Flush(ctx context.Context) error { return g.subscription.flush
 func (g *Gateway) Close(ctx context.Context) error {
 	err := g.subscription.close(ctx)
 	g.stop()
+	g.topics.deliveries.Wait() // short: an invocation ends with the gateway
 	return err
 }

@@ -8,9 +8,13 @@ import (
 // localPrefix begins the paths that only the laptop has. They come before the routes.
 const localPrefix = "/_local/"
 
-// serveLocal shows what CloudWatch would: GET /_local/invocations, /_local/functions and
-// /_local/description.
+// serveLocal shows what CloudWatch and API Gateway would: GET /_local/invocations,
+// /_local/functions, /_local/stage and /_local/description; and serves topics.
 func (g *Gateway) serveLocal(w http.ResponseWriter, r *http.Request) {
+	if topic, ok := topicOf(r.URL.Path); ok {
+		g.serveTopic(w, r, topic)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		writeJSON(w, http.StatusMethodNotAllowed, map[string]string{"message": "Only GET is served here."})
@@ -29,12 +33,14 @@ func (g *Gateway) serveLocal(w http.ResponseWriter, r *http.Request) {
 			functions[name] = f.snapshot()
 		}
 		writeJSON(w, http.StatusOK, functions)
+	case localPrefix + "stage":
+		writeJSON(w, http.StatusOK, map[string]any{"name": g.config.Stage, "variables": g.StageVariables()})
 	case localPrefix + "description":
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(g.description)
 	default:
 		writeJSON(w, http.StatusNotFound, map[string]string{
-			"message": "Nothing here. There are /_local/invocations, /_local/functions and /_local/description.",
+			"message": "Nothing here. There are /_local/invocations, /_local/functions, /_local/stage, /_local/description and /_local/topics/NAME.",
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/contract"
 	accounthandler "sekisho/functions/internal/handler/account"
@@ -40,6 +41,7 @@ type Stores interface {
 	Usage() usage.Store
 	Buckets() ratelimit.BucketStore
 	Dailies() ratelimit.DailyStore
+	Brake(name string) brake.Memory
 }
 
 // Upstream is what the function "external" has on a laptop in the place of a token in

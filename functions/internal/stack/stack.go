@@ -10,6 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/local"
@@ -60,6 +63,8 @@ type Config struct {
 	Now       func() time.Time
 	// Upstream of the function "external".
 	Upstream Upstream
+	// Brake adds the function "brake"; nil leaves it out.
+	Brake *Brake
 	// Replace puts a handler in the place of a function's own, for tests of failures.
 	Replace map[string]local.Invoker
 	// Wrap puts something around each handler, for measurements; nil leaves them alone.
@@ -90,7 +95,10 @@ func Defaults(env map[string]string) map[string]Function {
 // Stack is a running service.
 type Stack struct {
 	*local.Gateway
+	// Brake is nil where the configuration has none.
+	Brake  *brake.Brake
 	client *http.Client
+	log    *zap.Logger
 }
 
 // New builds all functions and the gateway before them.
@@ -118,19 +126,33 @@ func New(c Config) (*Stack, error) {
 			Handler: invoker, DeployedName: f.DeployedName, MemoryMB: f.MemoryMB, Timeout: f.Timeout, Reserved: f.Reserved,
 		}
 	}
+	s := &Stack{client: client}
+	var acted *service
+	var subscriber string
+	if c.Brake != nil {
+		var err error
+		if s.Brake, acted, err = c.addBrake(functions); err != nil {
+			return nil, fmt.Errorf("stack: %w", err)
+		}
+		subscriber = BrakeFunction
+	}
 	gatewayLog, err := logging.New(config.Map(nil), "gateway", c.Log)
 	if err != nil {
 		return nil, err
 	}
 	gateway, err := local.New(local.Config{
-		Description: c.Description, Functions: functions, Authorizer: Authorizer, Settle: Settle,
+		Description: c.Description, Functions: functions, Authorizer: Authorizer, Settle: Settle, Subscriber: subscriber,
 		Stage: c.Stage, StageInPath: c.StageInPath, StageVariables: c.StageVariables, AccessLog: c.AccessLogFormat,
 		Domain: c.Domain, Throttle: c.Throttle, AccessLogTo: c.AccessLog, Now: c.Now, Log: gatewayLog,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("stack: %w", err)
 	}
-	return &Stack{Gateway: gateway, client: client}, nil
+	if acted != nil {
+		acted.gateway.Store(gateway)
+	}
+	s.Gateway, s.log = gateway, gatewayLog
+	return s, nil
 }
 
 func (c Config) invoker(name string, f Function, client *http.Client) (local.Invoker, error) {

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sekisho/functions/internal/brake"
+)
+
+// runUp runs `sekisho up` until the test ends or stop is called, and returns where it is.
+func runUp(t *testing.T, data string, flags ...string) (base, key string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	reader, writer := io.Pipe()
+	var errs bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append([]string{"up", "--json", "--listen", "127.0.0.1:0", "--data", data}, flags...), streams{writer, &errs, os.Getenv})
+		writer.Close()
+	}()
+	ended := false
+	stop = func() {
+		if ended {
+			return
+		}
+		ended = true
+		cancel()
+		select {
+		case c := <-code:
+			if c != 0 {
+				t.Errorf("up: exit code %d: %s", c, errs.String())
+			}
+		case <-time.After(time.Minute):
+			t.Error("up did not end within a minute")
+		}
+	}
+	t.Cleanup(stop)
+	var ready struct {
+		Base string            `json:"api_url"`
+		Keys map[string]string `json:"keys"`
+	}
+	if err := json.NewDecoder(reader).Decode(&ready); err != nil {
+		t.Fatalf("up: %v: %s", err, errs.String())
+	}
+	return ready.Base, ready.Keys["free"], stop
+}
+
+func brakeStatus(t *testing.T, args ...string) brake.Status {
+	t.Helper()
+	out, errs, code := sekisho(t, append([]string{"brake"}, args...)...)
+	var status brake.Status
+	if code != 0 || json.Unmarshal([]byte(out), &status) != nil {
+		t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+	}
+	return status
+}
+
+func ceilingsOf(status brake.Status) string {
+	var list []string
+	for _, f := range status.Functions {
+		list = append(list, f.Name+" "+ceiling(f.Before)+" "+ceiling(f.Now))
+	}
+	return strings.Join(list, ", ")
+}
+
+func statusCode(t *testing.T, url, key string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("x-api-key", key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// TestBrakeOnALaptop: commands of one process, a service in another one, and a restart.
+func TestBrakeOnALaptop(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	reserved := []string{"--reserved", "external=5", "--reserved", "convert=0"}
+	base, key, stop := runUp(t, data, reserved...)
+	const running = "calendar - unreserved, convert - 0, external - 5, mcp - unreserved, postal - unreserved"
+	const stopped = "calendar unreserved 0, convert 0 0, external 5 0, mcp unreserved 0, postal unreserved 0"
+
+	if s := brakeStatus(t, "status", "--json", "--data", data); s.On || s.State != "off" || ceilingsOf(s) != running {
+		t.Errorf("before: %+v, %s", s, ceilingsOf(s))
+	}
+	for range 2 { // the second one changes nothing
+		if s := brakeStatus(t, "on", "--json", "--data", data, "--reason", "drill"); !s.On || ceilingsOf(s) != stopped || s.Why != "Put on by hand: drill" {
+			t.Errorf("on: %+v, %s", s, ceilingsOf(s))
+		}
+	}
+	if code := statusCode(t, base+"/v1/postal/1000001", key); code != http.StatusServiceUnavailable {
+		t.Errorf("a call answers %d, want 503", code)
+	}
+	out, _, code := sekisho(t, "brake", "status", "--data", data)
+	for _, part := range []string{"The brake is on since ", "Why: Put on by hand: drill", "external  5           0", "To release it: sekisho brake off --data " + data} {
+		if code != 0 || !strings.Contains(out, part) {
+			t.Errorf("exit code %d, the status lacks %q: %s", code, part, out)
+		}
+	}
+
+	stop()
+	if s := brakeStatus(t, "status", "--json", "--data", data); !s.On || s.State != "on" {
+		t.Errorf("without a service: %+v", s)
+	}
+	base, _, stop = runUp(t, data, reserved...)
+	if s := brakeStatus(t, "status", "--json", "--data", data); !s.On || ceilingsOf(s) != stopped {
+		t.Errorf("after a restart: %+v, %s", s, ceilingsOf(s))
+	}
+	if s := brakeStatus(t, "off", "--json", "--data", data); s.On || s.State != "off" || ceilingsOf(s) != running {
+		t.Errorf("off: %+v, %s", s, ceilingsOf(s))
+	}
+	if code := statusCode(t, base+"/v1/postal/1000001", key); code != http.StatusOK {
+		t.Errorf("a call answers %d, want 200", code)
+	}
+	stop()
+
+	if s := brakeStatus(t, "on", "--json", "--data", data); s.State != "braking" {
+		t.Errorf("on, without a service: %+v", s)
+	}
+	if out, _, code := sekisho(t, "brake", "off", "--data", data); code != 0 || !strings.Contains(out, "The brake is off") || !strings.Contains(out, "No service runs on "+data) {
+		t.Errorf("off, without a service: %d %s", code, out)
+	}
+}
+
+// TestBrakeBadUsage: exit code 2, and what to do.
+func TestBrakeBadUsage(t *testing.T) {
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"no data":            {[]string{"brake", "off", "--data", fresh}, "sekisho up"},
+		"a region alone":     {[]string{"brake", "off", "--region", "eu-west-1"}, "--function"},
+		"no command":         {[]string{"brake"}, "status"},
+		"an unknown command": {[]string{"brake", "pull"}, "pull"},
+	} {
+		_, errs, code := sekisho(t, c.args...)
+		if code != exitUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: exit code %d, %q; want %d and %q", name, code, errs, exitUsage, c.says)
+		}
+	}
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("a command made a directory")
+	}
+}

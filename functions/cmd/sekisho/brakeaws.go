@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"sekisho/functions/internal/awsbrake"
+	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/dynamo"
+	handler "sekisho/functions/internal/handler/brake"
+)
+
+// deployed reaches the brake of a deployment. What it stops, and where it remembers, stands
+// in the environment of its function: so there is nothing to configure twice.
+func (f brakeFlags) deployed(ctx context.Context) (brakes, error) {
+	options := []func(*awsconfig.LoadOptions) error{}
+	flags := " --function " + f.Function
+	if f.Region != "" {
+		options = append(options, awsconfig.WithRegion(f.Region))
+		flags = " --region " + f.Region + flags
+	}
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, badUsage(fmt.Errorf("AWS configuration: %w", err))
+	}
+	if cfg.Region == "" {
+		return nil, badUsage(errors.New("name the region of the deployment with --region, or set AWS_REGION"))
+	}
+	deployed, err := lambda.NewFromConfig(cfg).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &f.Function})
+	var missing *lambdatypes.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return nil, badUsage(fmt.Errorf("there is no function %s in %s; `terraform output brake` shows the command for this deployment", f.Function, cfg.Region))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at function %s: %w", f.Function, err)
+	}
+	env := config.Map(nil)
+	if deployed.Environment != nil {
+		env = config.Map(deployed.Environment.Variables)
+	}
+	c, err := handler.FromEnv(env)
+	if err != nil {
+		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
+	}
+	table, err := env.Required(config.AccountsTable)
+	if err != nil {
+		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
+	}
+	memory := dynamo.New(dynamodb.NewFromConfig(cfg), dynamo.Tables{Accounts: table}).Brake(c.MemoryName())
+	b, err := awsbrake.New(cfg, c, f.Function, memory, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return direct{b, flags}, nil
+}
