@@ -90,6 +90,11 @@ func start(t *testing.T, plans account.Plans, change func(*stack.Config)) *servi
 		}),
 		Stores: db, Domain: listener.Addr().String(), Stage: "local", Log: log, Now: time.Now,
 	}
+	// A busy machine takes seconds for fifty calls at once; no test is about that.
+	for name, f := range c.Functions {
+		f.Timeout = max(f.Timeout, 25*time.Second)
+		c.Functions[name] = f
+	}
 	if change != nil {
 		change(&c)
 	}
@@ -101,7 +106,7 @@ func start(t *testing.T, plans account.Plans, change func(*stack.Config)) *servi
 	go server.Serve(listener)
 	t.Cleanup(func() {
 		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := st.Close(ctx); err != nil {
 			t.Error(err)
