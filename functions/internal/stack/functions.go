@@ -15,12 +15,10 @@ import (
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/config"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/handler"
 	accounthandler "sekisho/functions/internal/handler/account"
 	"sekisho/functions/internal/handler/authorizer"
-	"sekisho/functions/internal/handler/calendar"
-	"sekisho/functions/internal/handler/convert"
 	"sekisho/functions/internal/handler/external"
-	"sekisho/functions/internal/handler/postal"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/local"
@@ -64,7 +62,7 @@ type deps struct {
 }
 
 // builders make the handler of each function: the same that its main gives to lambda.Start.
-var builders = map[string]func(deps) (local.Invoker, error){
+var builders = withServed(map[string]func(deps) (local.Invoker, error){
 	Authorizer: func(d deps) (local.Invoker, error) {
 		h, err := authorizer.New(d.env, d.stores.Accounts(), d.stores.Usage(), d.log, d.now)
 		if err != nil {
@@ -102,9 +100,14 @@ var builders = map[string]func(deps) (local.Invoker, error){
 		}
 		return local.Handle(s.Handle), nil
 	},
-	"calendar": served("calendar", calendar.Operations),
-	"convert":  served("convert", convert.Operations),
-	"postal":   served("postal", postal.Operations),
+})
+
+// withServed adds the functions that are nothing but their operations.
+func withServed(builders map[string]func(deps) (local.Invoker, error)) map[string]func(deps) (local.Invoker, error) {
+	for name, operations := range handler.Functions() {
+		builders[name] = served(name, operations)
+	}
+	return builders
 }
 
 // served builds a function that is nothing but its operations.
@@ -128,9 +131,9 @@ func build(name string, d deps) (local.Invoker, error) {
 	if !ok {
 		return nil, fmt.Errorf("no function is called %q", name)
 	}
-	handler, err := builder(d)
+	invoker, err := builder(d)
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", name, err)
 	}
-	return handler, nil
+	return invoker, nil
 }

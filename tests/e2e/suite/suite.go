@@ -290,16 +290,13 @@ func (g Target) started(t testing.TB) map[string]int {
 	return counts
 }
 
-// business are the functions that a refused call must not start.
-var business = []string{"postal", "calendar", "convert", "external"}
-
 // startsNothing runs calls and holds that no business function ran.
 func (g Target) startsNothing(t testing.TB, calls func()) {
 	t.Helper()
 	before := g.started(t)
 	calls()
 	after := g.started(t)
-	for _, name := range business {
+	for _, name := range readContract(t).business() {
 		if after[name] != before[name] {
 			t.Errorf("%s ran %d times", name, after[name]-before[name])
 		}
