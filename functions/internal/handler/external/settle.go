@@ -23,8 +23,13 @@ func (h *Handler) settle(ctx context.Context, place *ratelimit.Reservation, err 
 	if errors.As(err, &failed) && failed.MayHaveHappened {
 		return
 	}
-	// The caller may have gone; the place must not go with it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
+	// The caller may have gone; the place must not go with it. A busy store gets all the
+	// time that the function still has.
+	limit := reserve
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(limit, time.Until(deadline))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	finish, what := place.Release, "release"
 	if err == nil {
