@@ -41,7 +41,9 @@ func (n npm) newInspector(_ context.Context, era string) (client, error) {
 // run returns the result that is printed. When there is none, the error has the message
 // that is printed instead.
 func (c *inspector) run(ctx context.Context, args ...string) (json.RawMessage, error) {
-	args = append([]string{"--cli", c.at.url, "--transport", "http", "--format", "json", "--protocol-era", c.era, "--connect-timeout", "60000"}, args...)
+	args = append([]string{"--cli", c.at.url, "--transport", "http", "--format", "json", "--protocol-era", c.era, "--connect-timeout", "60000",
+		// It listens before it registers, and several run at once.
+		"--callback-url", "http://127.0.0.1:0/oauth/callback"}, args...)
 	for name := range c.at.header {
 		args = append(args, "--header", name+": "+c.at.header.Get(name))
 	}

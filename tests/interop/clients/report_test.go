@@ -63,15 +63,16 @@ func masked(text string) string {
 func (r *report) matrix(rows []row) string {
 	var b strings.Builder
 	b.WriteString("# Clients, protocol versions and steps\n\nWritten by the test with `-update`; what is in a cell has been checked, word by word.\n\n")
-	b.WriteString("| Client | Mode | Protocol |")
+	columns := []string{}
 	for _, s := range steps {
-		fmt.Fprintf(&b, " %s |", s.name)
+		columns = append(columns, s.name)
 	}
-	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(steps)) + "\n")
+	columns = append(columns, braked)
+	b.WriteString("| Client | Mode | Protocol | " + strings.Join(columns, " | ") + " |\n|---|---|---|" + strings.Repeat("---|", len(columns)) + "\n")
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s |", row.name, row.mode, row.protocol)
-		for _, s := range steps {
-			fmt.Fprintf(&b, " %s |", cmp.Or(r.cells[row.label()][s.name], "**fails**"))
+		for _, column := range columns {
+			fmt.Fprintf(&b, " %s |", cmp.Or(r.cells[row.label()][column], "**fails**"))
 		}
 		b.WriteString("\n")
 	}
@@ -82,6 +83,7 @@ func (r *report) matrix(rows []row) string {
 const legend = `- progress: "not shown" where the program has no place for it.
 - no key, may log in: for clients that look for OAuth where they are configured to. The Inspector and mcp-remote always do, the Go clients were not.
 - list kept: how long the client goes on showing a list of tools that has changed, which the server allows for 30 s. A tool that is off is refused at once all the same.
+- braked: how much the client shows of why nothing runs. The function that speaks MCP is stopped as well, and API Gateway's answer is no JSON-RPC message.
 `
 
 // quotes is what the clients display, each text once.

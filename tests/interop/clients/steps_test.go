@@ -32,6 +32,9 @@ type step struct {
 
 const ok = "ok"
 
+// braked is the column that comes last, when all are done with the rest.
+const braked = "braked"
+
 // steps in the order of the columns. The first connection serves until the quota's step.
 var steps = []step{
 	{"connect", (*trial).connects},
@@ -330,40 +333,93 @@ func (r *trial) listKept(ctx context.Context, t *testing.T) string {
 // shows notes what the client displays.
 func (r *trial) shows(what, text string) { r.report.display(what, r.row, text) }
 
-// TestClients takes every client through every step.
+// brake: the owner has stopped spending, and with it the function that speaks MCP. What is
+// left is API Gateway's answer, HTTP 503 with a problem as its body: the same for every
+// path, and so no JSON-RPC message. It depends on the client how much of it is seen, in a
+// call and in a connection.
+func (r *trial) brake(ctx context.Context, t *testing.T) string {
+	_, err := r.client.call(ctx, "postal.lookup", map[string]any{"postal_code": place})
+	call := r.stopped(t, "Braked, in a call", err)
+	_, err = r.client.connect(ctx, r.service.endpointFor(r.key))
+	connection := r.stopped(t, "Braked, when connecting", err)
+	if call == connection {
+		return call
+	}
+	return "call: " + call + "; connect: " + connection
+}
+
+// stopped says whether a client shows why: with the hint, by the code, or not at all.
+func (r *trial) stopped(t *testing.T, what string, err error) string {
+	t.Helper()
+	r.mustShow(t, what, err)
+	switch text := err.Error(); {
+	case strings.Contains(text, "the owner has stopped spending: do not retry, tell your user"):
+		return ok
+	case strings.Contains(text, "braked"):
+		return "code only"
+	case strings.Contains(text, "503"), strings.Contains(text, "Service Unavailable"):
+		return "status only"
+	default:
+		t.Errorf("the client shows neither why nor the status: %s", text)
+		return ""
+	}
+}
+
+// TestClients takes every client through every step, all at once, and then puts the brake on.
 func TestClients(t *testing.T) {
 	report := newReport()
 	service := up(t, "--reserved", "calendar=0", "--upstream-burst", "1000")
-	t.Run("all", func(t *testing.T) {
-		for _, r := range shared.rows {
-			t.Run(strings.ReplaceAll(r.label(), " ", "_"), func(t *testing.T) {
-				t.Parallel()
-				(&trial{row: r, service: service, report: report}).run(t)
-			})
+	var trials []*trial
+	for _, r := range shared.rows {
+		trials = append(trials, &trial{row: r, service: service, report: report})
+	}
+	// Programs that are clients live on until the last phase.
+	living := t.Context()
+	each(t, "steps", trials, func(r *trial, t *testing.T) { r.run(living, t) })
+	each(t, "connected again", trials, func(r *trial, t *testing.T) {
+		if _, err := r.client.connect(living, service.endpointFor(r.key)); err != nil {
+			t.Fatal(err)
 		}
 	})
+	service.run(t, "brake", "on")
+	each(t, braked, trials, func(r *trial, t *testing.T) { r.take(step{braked, (*trial).brake}, living, t) })
+	for _, r := range trials {
+		if r.client != nil {
+			r.client.close()
+		}
+	}
 	report.compare(t, shared.rows)
 }
 
+// each runs a phase for all trials that have got so far, at the same time.
+func each(t *testing.T, phase string, trials []*trial, do func(*trial, *testing.T)) {
+	t.Run(strings.ReplaceAll(phase, " ", "_"), func(t *testing.T) {
+		for _, r := range trials {
+			t.Run(strings.ReplaceAll(r.label(), " ", "_"), func(t *testing.T) {
+				t.Parallel()
+				do(r, t)
+			})
+		}
+	})
+}
+
 // run goes on after a step that fails: what the others show is worth knowing too.
-func (r *trial) run(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+func (r *trial) run(ctx context.Context, t *testing.T) {
 	var err error
 	if r.client, err = r.start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	defer r.client.close()
 	r.key = r.service.key(t, roomy)
 	for _, s := range steps {
-		began := time.Now()
-		t.Run(strings.ReplaceAll(s.name, " ", "_"), func(t *testing.T) {
-			limited, cancel := context.WithTimeout(ctx, stepTime)
-			defer cancel()
-			if cell := s.run(r, limited, t); !t.Failed() {
-				r.report.cell(r.row, s.name, cell)
-			}
-		})
-		t.Logf("%s took %s", s.name, time.Since(began).Round(time.Millisecond))
+		t.Run(strings.ReplaceAll(s.name, " ", "_"), func(t *testing.T) { r.take(s, ctx, t) })
+	}
+}
+
+// take goes one step and notes that it went well.
+func (r *trial) take(s step, ctx context.Context, t *testing.T) {
+	limited, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	if cell := s.run(r, limited, t); !t.Failed() {
+		r.report.cell(r.row, s.name, cell)
 	}
 }
