@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,9 @@ func brakeStatus(t *testing.T, args ...string) brake.Status {
 func ceilingsOf(status brake.Status) string {
 	var list []string
 	for _, f := range status.Functions {
+		if !slices.Contains([]string{"calendar", "convert", "external", "mcp", "postal"}, f.Name) {
+			continue // whatever else the contract has
+		}
 		list = append(list, f.Name+" "+ceiling(f.Before)+" "+ceiling(f.Now))
 	}
 	return strings.Join(list, ", ")
