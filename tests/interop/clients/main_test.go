@@ -7,9 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"sekisho/tests/program"
 )
 
 var update = flag.Bool("update", false, "write what came out to testdata")
@@ -17,7 +18,7 @@ var update = flag.Bool("update", false, "write what came out to testdata")
 // world is what all tests share; it is set once, before them.
 type world struct {
 	// binary is the program under test.
-	binary string
+	binary program.Program
 	npm    npm
 	rows   []row
 }
@@ -44,10 +45,8 @@ func prepare(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	shared.binary = filepath.Join(dir, "sekisho")
-	build := exec.Command("go", "build", "-o", shared.binary, "sekisho/functions/cmd/sekisho")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build: %w: %s", err, out)
+	if shared.binary, err = program.Build(dir); err != nil {
+		return 1, err
 	}
 	if shared.npm, err = newNPM(root, dir); err != nil {
 		return 1, err

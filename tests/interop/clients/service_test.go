@@ -3,17 +3,15 @@
 package clients
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
+
+	"sekisho/tests/program"
 )
 
 // The plans of the service under test.
@@ -24,55 +22,23 @@ const (
 
 // service is one `sekisho up` over data of its own.
 type service struct {
-	dir    string
-	MCPURL string `json:"mcp_url"`
-	APIURL string `json:"api_url"`
+	dir string
+	program.Ready
 }
 
 // up starts a service and ends it with the test, as Ctrl-C does.
 func up(t *testing.T, flags ...string) *service {
 	t.Helper()
 	s := &service{dir: t.TempDir()}
-	args := append([]string{"up", "--json", "--listen", "127.0.0.1:0", "--data", s.dir, "--plan", roomy + "=unlimited", "--plan", tiny + "=1"}, flags...)
-	command := exec.Command(shared.binary, args...)
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(out)
-	line, err := lines.ReadBytes('\n')
-	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGINT) // Wait tells if it has ended before
-		_, _ = io.Copy(io.Discard, lines)
-		if err := command.Wait(); err != nil {
-			t.Errorf("the service stopped with %v: %s", err, &stderr)
-		}
-	})
-	if err == nil {
-		err = json.Unmarshal(line, s)
-	}
-	if err != nil {
-		t.Fatalf("%v in %q: %s", err, line, &stderr)
-	}
+	flags = append([]string{"--data", s.dir, "--plan", roomy + "=unlimited", "--plan", tiny + "=1"}, flags...)
+	s.Ready = shared.binary.Up(t, nil, flags...)
 	return s
 }
 
 // run runs a command of sekisho on the service's data.
 func (s *service) run(t *testing.T, args ...string) []byte {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), shared.binary, append(args, "--data", s.dir)...)
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("sekisho %s: %v: %s", strings.Join(args, " "), err, &stderr)
-	}
-	return out
+	return []byte(shared.binary.On(nil, "--data", s.dir)(t, args...))
 }
 
 // key makes a key of the plan's user, whom the start has made.
