@@ -26,6 +26,15 @@ locals {
 
   names = toset(concat(["authorizer", "settle"], local.served))
 
+  # The brake stops what serves calls, but for account: key holders are to see their usage.
+  # It is no part of the functions below: its environment names the API, which is made after
+  # them, so modules/cost_guard makes it.
+  never_braked = ["authorizer", "account", "settle", "brake"]
+  brake = {
+    functions = coalesce(var.cost.brake.functions, sort(setsubtract(local.served, local.never_braked)))
+    runtime   = { memory_mb = 128, timeout_seconds = 60, architecture = var.cost.brake.architecture, tracing = var.observability.tracing }
+  }
+
   table_arns = {
     for role, name in module.usage.names :
     role => "arn:${local.location.partition}:dynamodb:${local.location.region}:${local.location.account_id}:table/${name}"

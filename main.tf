@@ -65,18 +65,31 @@ module "cost_guard" {
   live   = var.cost.live
   prices = { table = "${path.module}/functions/internal/price/prices.json", usd = var.cost.prices }
 
+  brake = {
+    zip                = "${var.dist}/brake.zip"
+    runtime            = local.brake.runtime
+    api_id             = module.api.id
+    accounts_table     = module.usage.names.accounts
+    functions          = [for name in local.brake.functions : "${var.name}-${name}"]
+    percent            = var.cost.brake.percent
+    log_retention_days = var.observability.log_retention_days
+  }
+
   stack = {
     unreserved_concurrency = max(0, local.quota - local.reserved)
     api                    = merge(var.api.throttle, { name = var.name, stage = var.api.stage, methods = length(local.operations) })
     tables                 = { for role, name in module.usage.names : role => { name = name, max_units_per_second = var.tables.max_units_per_second } }
-    functions = {
-      for name, function in local.functions : name => merge(function.runtime, {
-        name                 = "${var.name}-${name}"
-        started_by           = local.started_by[name]
-        methods              = local.methods[name]
-        reserved_concurrency = function.reserved_concurrency
-      })
-    }
+    functions = merge(
+      { brake = merge(local.brake.runtime, { name = "${var.name}-brake", started_by = "message" }) },
+      {
+        for name, function in local.functions : name => merge(function.runtime, {
+          name                 = "${var.name}-${name}"
+          started_by           = local.started_by[name]
+          methods              = local.methods[name]
+          reserved_concurrency = function.reserved_concurrency
+        })
+      },
+    )
   }
 }
 
@@ -129,7 +142,7 @@ module "observability" {
   alarms     = var.observability.alarms
 
   functions = {
-    for name, function in module.function : name => {
+    for name, function in merge(module.function, { brake = module.cost_guard.brake }) : name => {
       name                 = function.name
       log_group            = function.log_group
       memory_mb            = function.applied.memory_mb

@@ -72,6 +72,11 @@ output "live_alarm" {
   value       = merge(module.cost_guard.live, { names = module.cost_guard.alarm_names })
 }
 
+output "brake" {
+  description = "The command that releases the brake; with status in the place of off it shows how it stands."
+  value       = module.cost_guard.brake.release
+}
+
 output "applied" {
   description = "What was applied, for tests and for the laptop's gateway (`sekisho up --applied`): the API's description, stage, stage variables, access-log format and throttle as API Gateway has them, and what each function runs with."
   value = {
@@ -81,6 +86,6 @@ output "applied" {
     stage_variables   = module.api.stage_variables
     access_log_format = module.api.access_log_format
     throttle          = module.api.throttle
-    functions         = { for name, function in module.function : name => merge(function.applied, { name = function.name }) }
+    functions         = { for name, function in merge(module.function, { brake = module.cost_guard.brake }) : name => merge(function.applied, { name = function.name }) }
   }
 }

@@ -197,7 +197,7 @@ variable "observability" {
 }
 
 variable "cost" {
-  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own. live: the alarm on dollars per hour, estimated from live metrics (modules/cost_guard says how), that brakes within minutes. prices: US dollars to use instead of those in functions/internal/price/prices.json, by its names."
+  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own. live: the alarm on dollars per hour, estimated from live metrics (modules/cost_guard says how), that brakes within minutes. brake: from which percentage of the budget spent on it brakes, which functions it stops (null for all that serve calls but account) and the architecture of its zip. prices: US dollars to use instead of those in functions/internal/price/prices.json, by its names."
   type = object({
     emails           = optional(list(string), [])
     monthly_usd      = optional(number, 10)
@@ -210,10 +210,25 @@ variable "cost" {
       datapoints   = optional(number, 3)
       of           = optional(number, 5)
     }), {})
+    brake = optional(object({
+      percent      = optional(number, 100)
+      functions    = optional(list(string))
+      architecture = optional(string, "arm64")
+    }), {})
     prices = optional(map(number), {})
   })
   default  = {}
   nullable = false
+
+  validation {
+    condition     = length(setintersection(coalesce(var.cost.brake.functions, []), local.never_braked)) == 0
+    error_message = "cost.brake.functions names ${join(", ", setintersection(coalesce(var.cost.brake.functions, []), local.never_braked))}, which the brake never stops: without the authorizer and account nobody sees why, without settle failed calls stay charged. Name functions that serve calls: ${join(", ", setsubtract(local.served, local.never_braked))}."
+  }
+
+  validation {
+    condition     = length(setsubtract(coalesce(var.cost.brake.functions, []), concat(local.served, local.never_braked))) == 0
+    error_message = "cost.brake.functions names what serves no calls: ${join(", ", setsubtract(coalesce(var.cost.brake.functions, []), concat(local.served, local.never_braked)))}. There are ${join(", ", setsubtract(local.served, local.never_braked))}."
+  }
 }
 
 variable "concurrency_quota" {

@@ -23,6 +23,11 @@ output "worst_case_usd_before_brake" {
   value       = module.sekisho.worst_case_usd_before_brake
 }
 
+output "brake" {
+  description = "The command that releases the brake; `brake status` shows how it stands."
+  value       = module.sekisho.brake
+}
+
 output "stack" {
   description = "Everything else that the stack has to tell."
   value       = module.sekisho

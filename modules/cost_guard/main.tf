@@ -43,6 +43,7 @@ resource "aws_kms_key" "this" {
         Resource  = ["*"]
         Condition = local.same_account
       }],
+      [local.brake_key_statement],
     )
   })
 }

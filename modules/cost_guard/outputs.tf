@@ -57,3 +57,13 @@ output "worst_case_usd_before_brake" {
     )
   }
 }
+
+output "brake" {
+  description = "The brake: the command that releases it, and its function's name, log_group and applied settings."
+  value = {
+    release   = "sekisho brake off --region ${var.location.region} --function ${local.brake_name}"
+    name      = module.brake.name
+    log_group = module.brake.log_group
+    applied   = module.brake.applied
+  }
+}

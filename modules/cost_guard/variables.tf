@@ -171,3 +171,37 @@ variable "live" {
     error_message = "live.datapoints and live.of take whole minutes, datapoints from 1 to of, and of up to 60."
   }
 }
+
+variable "brake" {
+  description = "The brake: zip and runtime of its function, ID of the API whose stage it switches, table that it remembers in, names of the functions that it stops, from which percentage of the monthly budget spent on, and how many days its log is kept."
+  type = object({
+    zip = string
+    runtime = optional(object({
+      memory_mb       = optional(number, 128)
+      timeout_seconds = optional(number, 60)
+      architecture    = optional(string, "arm64")
+      tracing         = optional(bool, false)
+    }), {})
+    api_id             = string
+    accounts_table     = string
+    functions          = list(string)
+    percent            = optional(number, 100)
+    log_retention_days = optional(number, 30)
+  })
+  nullable = false
+
+  validation {
+    condition     = length(var.brake.functions) > 0
+    error_message = "brake.functions takes at least one function: a brake that stops nothing is none."
+  }
+
+  validation {
+    condition     = length(setintersection(var.brake.functions, [for role in ["authorizer", "account", "settle", "brake"] : "${var.name}-${role}"])) == 0
+    error_message = "brake.functions may not name ${join(", ", setintersection(var.brake.functions, [for role in ["authorizer", "account", "settle", "brake"] : "${var.name}-${role}"]))}: without the authorizer and account nobody sees why, without settle failed calls stay charged, and without the brake nobody is told. Take it off the list."
+  }
+
+  validation {
+    condition     = anytrue([for percent in var.budget.actual_percent : percent >= var.brake.percent])
+    error_message = "brake.percent is ${var.brake.percent}, above every one of budget.actual_percent (${join(", ", var.budget.actual_percent)}): no message would put the brake on. Add ${var.brake.percent} to budget.actual_percent, or lower brake.percent."
+  }
+}

@@ -8,6 +8,11 @@ output "log_group" {
   value       = aws_cloudwatch_log_group.this.name
 }
 
+output "policy" {
+  description = "What the function may do, as JSON."
+  value       = aws_iam_role_policy.this.policy
+}
+
 output "applied" {
   description = "What the function runs with: memory_mb, timeout_seconds, architecture, reserved_concurrency and environment."
   value = {

@@ -1,7 +1,6 @@
 package terraform_test
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -42,6 +41,7 @@ func TestApply(t *testing.T) {
 	must(t, err)
 	t.Run("outputs", func(t *testing.T) { verifyOutputs(t, outputs) })
 	verify(t, outputs)
+	t.Run("brake", func(t *testing.T) { verifyBrake(t, outputs) })
 	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
 	t.Run("served", func(t *testing.T) { verifyServed(t, s, outputs) })
 
@@ -92,7 +92,7 @@ func verifySecondPlan(t *testing.T, s *stack.Stack) {
 	functions, err := stack.Functions(root)
 	must(t, err)
 	for _, name := range functions {
-		want[fmt.Sprintf("module.sekisho.module.function[%q].aws_lambda_function.this", name)] = []string{"update", "logging_config"}
+		want[functionModule(name)+"aws_lambda_function.this"] = []string{"update", "logging_config"}
 	}
 	changed := differences(again)
 	for _, address := range slices.Sorted(maps.Keys(changed)) {

@@ -279,7 +279,7 @@ func checkStage(p planned) (problems []string) {
 
 // checkPermissions: who may invoke which function.
 func checkPermissions(p planned) (problems []string) {
-	want := []string{"authorizer apigateway.amazonaws.com", "settle logs.amazonaws.com"}
+	want := []string{"authorizer apigateway.amazonaws.com", "brake sns.amazonaws.com", "settle logs.amazonaws.com"}
 	for _, item := range p.contract.Paths {
 		for _, op := range item {
 			if op.Sekisho.Function != "" {
@@ -310,11 +310,12 @@ var grants = map[string][]string{
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
 	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
 	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"brake":      brakeGrants(),
 }
 
 func checkIAM(p planned) (problems []string) {
 	for name := range p.functions() {
-		at := fmt.Sprintf("module.sekisho.module.function[%q].", name)
+		at := functionModule(name)
 		policy, _ := p.value(at+"aws_iam_role_policy.this", "policy").(string)
 		have, err := allowed(policy)
 		if err != nil {
@@ -329,9 +330,35 @@ func checkIAM(p planned) (problems []string) {
 			problems = append(problems, fmt.Sprintf("%s may do %q, want %q", name, have, want))
 		}
 	}
+	problems = append(problems, checkBrakeMemory(p)...)
 	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		if resource.Type == "aws_iam_role_policy_attachment" || resource.Type == "aws_iam_policy" {
 			problems = append(problems, address+" gives a role more than its own policy")
+		}
+	}
+	return problems
+}
+
+// checkBrakeMemory: of the table with keys and users, the brake reaches only its own item.
+// And there are no policies but those that are looked at here and in TestApply.
+func checkBrakeMemory(p planned) (problems []string) {
+	policy, _ := p.value(costGuard+"aws_iam_role_policy.brake_memory", "policy").(string)
+	var document struct{ Statement []map[string]any }
+	if err := json.Unmarshal([]byte(policy), &document); err != nil {
+		return []string{fmt.Sprintf("the brake's memory: %v: %q", err, policy)}
+	}
+	want := []map[string]any{{
+		"Effect": "Allow", "Action": []any{"dynamodb:GetItem", "dynamodb:PutItem"},
+		"Resource":  []any{"arn:aws:dynamodb:us-east-1:123456789012:table/sekisho-dev-accounts"},
+		"Condition": map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []any{"brake#*"}}},
+	}}
+	if !reflect.DeepEqual(document.Statement, want) {
+		problems = append(problems, fmt.Sprintf("the brake's memory: %v, want %v", document.Statement, want))
+	}
+	for address, resource := range p.plan.ResourcePlannedValuesMap {
+		own := address == costGuard+"aws_iam_role_policy.brake_memory" || address == costGuard+"aws_iam_role_policy.brake_stage"
+		if resource.Type == "aws_iam_role_policy" && !own && !strings.HasSuffix(address, ".aws_iam_role_policy.this") {
+			problems = append(problems, address+" is one policy more than expected")
 		}
 	}
 	return problems
@@ -385,8 +412,32 @@ var environments = map[string]map[string]string{
 	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
 }
 
+// braked are the functions that the brake stops, with what stands before their names.
+func braked(before string) (list []string) {
+	for _, name := range []string{"calendar", "convert", "external", "mcp", "postal"} {
+		list = append(list, before+name)
+	}
+	return list
+}
+
+// brakeGrants is the proof that the brake touches the listed functions and no others. What
+// it may do to its own item and to its stage stands in policies beside; TestApply looks at
+// those.
+func brakeGrants() []string {
+	grants := []string{"sns:Publish sekisho-dev-money"}
+	for _, function := range braked("function:sekisho-dev-") {
+		for _, action := range []string{"DeleteFunctionConcurrency", "GetFunctionConcurrency", "PutFunctionConcurrency"} {
+			grants = append(grants, "lambda:"+action+" "+function)
+		}
+	}
+	return grants
+}
+
 func checkEnvironment(p planned) (problems []string) {
 	for name, function := range p.functions() {
+		if name == "brake" {
+			continue // it names the API, which no plan knows: TestApply looks at it
+		}
 		want := map[string]any{"SEKISHO_LOG_LEVEL": "info"}
 		for variable, value := range environments[name] {
 			want[variable] = value
@@ -412,10 +463,10 @@ func checkFunctions(p planned) (problems []string) {
 				problems = append(problems, fmt.Sprintf("%s: %s is %v, want %v", name, attribute, function[attribute], want))
 			}
 		}
-		if timeout := function["timeout"].(float64); name != "settle" && timeout >= 29 {
+		if timeout := function["timeout"].(float64); name != "settle" && name != "brake" && timeout >= 29 {
 			problems = append(problems, fmt.Sprintf("%s may run for %v s, and the gateway waits for 29", name, timeout))
 		}
-		at := fmt.Sprintf("module.sekisho.module.function[%q].aws_cloudwatch_log_group.this", name)
+		at := functionModule(name) + "aws_cloudwatch_log_group.this"
 		if p.value(at, "name") != "/aws/lambda/sekisho-dev-"+name || p.value(at, "retention_in_days") != 7.0 {
 			problems = append(problems, fmt.Sprintf("%s: its log group is %v, kept %v days", name, p.value(at, "name"), p.value(at, "retention_in_days")))
 		}

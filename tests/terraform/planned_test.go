@@ -132,14 +132,22 @@ func (p planned) functions() map[string]map[string]any {
 	found := map[string]map[string]any{}
 	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		if m := functionAddress.FindStringSubmatch(address); m != nil {
-			found[m[1]] = resource.AttributeValues
+			found[m[1]+m[2]] = resource.AttributeValues
 		}
 	}
 	return found
 }
 
+// functionModule is the address of the module that makes a function.
+func functionModule(name string) string {
+	if name == "brake" {
+		return "module.sekisho.module.cost_guard.module.brake."
+	}
+	return fmt.Sprintf("module.sekisho.module.function[%q].", name)
+}
+
 var (
-	functionAddress = regexp.MustCompile(`^module\.sekisho\.module\.function\["(.+)"\]\.aws_lambda_function\.this$`)
+	functionAddress = regexp.MustCompile(`^module\.sekisho\.module\.(?:function\["(.+)"\]|cost_guard\.module\.(brake))\.aws_lambda_function\.this$`)
 	invocation      = regexp.MustCompile(`^arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:(.+)/invocations$`)
 )
 

@@ -31,7 +31,7 @@ run "wiring" {
   }
 
   assert {
-    condition     = toset(keys(output.applied.functions)) == local.names && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "canonical" })
+    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "canonical" })
     error_message = "What is given for a function comes on top of what it needs."
   }
 
@@ -130,4 +130,51 @@ run "refuses_wrong_values" {
   }
 
   expect_failures = [var.name, var.plans, var.settings, var.functions, var.concurrency_quota, var.upstream]
+}
+
+run "brake_stops_what_serves_calls" {
+  command = plan
+
+  assert {
+    condition     = output.applied.functions.brake.environment.SEKISHO_BRAKE_FUNCTIONS == "demo-calendar,demo-convert,demo-external,demo-mcp,demo-postal"
+    error_message = "Unless given, the brake stops everything that serves calls, but not account."
+  }
+
+  assert {
+    condition     = output.brake == "sekisho brake off --region us-east-1 --function demo-brake"
+    error_message = "The stack tells how to release the brake."
+  }
+}
+
+run "brake_stops_what_it_is_told" {
+  command = plan
+
+  variables {
+    cost = { brake = { percent = 80, functions = ["external"] } }
+  }
+
+  assert {
+    condition     = output.applied.functions.brake.environment.SEKISHO_BRAKE_FUNCTIONS == "demo-external" && output.applied.functions.brake.environment.SEKISHO_BRAKE_BUDGET_PERCENT == "80"
+    error_message = "Functions and threshold may be given."
+  }
+}
+
+run "brake_never_stops_the_door" {
+  command = plan
+
+  variables {
+    cost = { brake = { functions = ["mcp", "account"] } }
+  }
+
+  expect_failures = [var.cost]
+}
+
+run "brake_stops_no_strangers" {
+  command = plan
+
+  variables {
+    cost = { brake = { functions = ["mcp", "postman"] } }
+  }
+
+  expect_failures = [var.cost]
 }

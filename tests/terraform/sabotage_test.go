@@ -47,6 +47,16 @@ var sabotages = []struct {
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{
+		name: "the brake may stop whatever it wants", file: "modules/cost_guard/brake.tf",
+		before: `resources = [for function in var.brake.functions : "${local.lambda}:${function}"]`, after: `resources = ["${local.lambda}:${var.name}-*"]`,
+		check: "iam", notice: "brake may do [\"lambda:DeleteFunctionConcurrency function:sekisho-dev-*",
+	},
+	{
+		name: "the brake may write keys", file: "modules/cost_guard/brake.tf",
+		before: `["brake#*"]`, after: `["*"]`,
+		check: "iam", notice: "the brake's memory: ",
+	},
+	{
 		name: "an alarm for each function left out", file: "modules/function/main.tf",
 		before: "    Errors    = var.alarms.errors_above\n", after: "",
 		check: "idle cost", notice: "the plan {KMSKeys:1 AlarmMetrics:",

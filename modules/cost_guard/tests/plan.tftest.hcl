@@ -6,6 +6,9 @@ variables {
   tag      = { key = "sekisho-stack", value = "demo" }
   prices   = { table = "../../functions/internal/price/prices.json" }
 
+  # Any file does for a zip.
+  brake = { zip = "main.tf", api_id = "abc123", accounts_table = "demo-accounts", functions = ["demo-mcp", "demo-calendar"] }
+
   # One method behind each function; the figures are chosen so that they can be checked by head.
   stack = {
     api    = { name = "demo", stage = "live", methods = 2, rate_per_second = 10, burst = 20 }
@@ -45,8 +48,8 @@ run "defaults" {
   }
 
   assert {
-    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
-    error_message = "Three services may use the key, on behalf of this account only."
+    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets", "brake"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
+    error_message = "Three services may use the key, on behalf of this account only, and the brake."
   }
 
   assert {
@@ -288,4 +291,73 @@ run "refuses_wrong_values" {
   }
 
   expect_failures = [var.name, var.emails, var.budget, var.anomaly, var.live, var.prices, var.stack]
+}
+
+run "brake" {
+  command = plan
+
+  assert {
+    condition = length(jsondecode(module.brake.policy).Statement) == 3 && jsondecode(module.brake.policy).Statement == [
+      for s in jsondecode(module.brake.policy).Statement : s
+      if s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
+      || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
+      || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"]
+    ]
+    error_message = "The brake changes the concurrency of the functions that it is given, and of no others."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.brake_memory.policy).Statement[0].Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] == ["brake#*"]
+    error_message = "Of the accounts table, the brake reaches only its own item."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.brake_stage.policy).Statement[0].Resource == ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
+    error_message = "The brake switches one stage."
+  }
+
+  assert {
+    condition     = aws_lambda_permission.brake.source_arn == "arn:aws:sns:us-east-1:123456789012:demo-money" && aws_lambda_permission.brake.principal == "sns.amazonaws.com"
+    error_message = "Only its topic starts the brake."
+  }
+
+  assert {
+    condition     = aws_sns_topic_subscription.brake.endpoint == "arn:aws:lambda:us-east-1:123456789012:function:demo-brake" && aws_sns_topic_subscription.brake.filter_policy == null
+    error_message = "A filter policy would keep alarms and budgets away, whose messages have no attributes."
+  }
+
+  assert {
+    condition     = output.brake.release == "sekisho brake off --region us-east-1 --function demo-brake"
+    error_message = "The command to release is an output."
+  }
+}
+
+run "brake_that_would_stop_the_door" {
+  command = plan
+
+  variables {
+    brake = { zip = "main.tf", api_id = "abc123", accounts_table = "demo-accounts", functions = ["demo-mcp", "demo-authorizer"] }
+  }
+
+  expect_failures = [var.brake]
+}
+
+run "brake_that_no_message_reaches" {
+  command = plan
+
+  variables {
+    budget = { actual_percent = [50, 80] }
+  }
+
+  expect_failures = [var.brake]
+}
+
+run "brake_that_stops_nothing" {
+  command = plan
+
+  variables {
+    brake = { zip = "main.tf", api_id = "abc123", accounts_table = "demo-accounts", functions = [] }
+  }
+
+  expect_failures = [var.brake]
 }

@@ -90,7 +90,7 @@ func terraformFiles(root string) ([]string, error) {
 }
 
 // Functions lists the functions of the stack described in the checkout dir: those that
-// its contract names, the authorizer and settle.
+// its contract names, the authorizer, settle and the brake.
 func Functions(dir string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, Contract))
 	if err != nil {
@@ -106,7 +106,7 @@ func Functions(dir string) ([]string, error) {
 	if err := yaml.Unmarshal(raw, &contract); err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
-	names := []string{"authorizer", "settle"}
+	names := []string{"authorizer", "brake", "settle"}
 	for _, item := range contract.Paths {
 		for _, operation := range item {
 			if operation.Sekisho.Function != "" {

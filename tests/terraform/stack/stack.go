@@ -142,6 +142,7 @@ type Outputs struct {
 	Tables        map[string]string `json:"tables"`
 	TopicARN      string            `json:"topic_arn"`
 	DashboardName string            `json:"dashboard_name"`
+	Brake         string            `json:"brake"`
 	Applied       Applied           `json:"applied"`
 	LiveAlarm     struct {
 		Names        []string `json:"names"`
