@@ -98,7 +98,9 @@ func verifyBrakeRights(t *testing.T, client *iam.Client, outputs stack.Outputs) 
 	}
 	log := "log-group:/aws/lambda/" + brakeFunction + ":*"
 	stage := fmt.Sprintf("arn:aws:apigateway:us-east-1::/restapis/%s/stages/live", outputs.Applied.APIID)
-	want := append(brakeGrants(), "logs:CreateLogStream "+log, "logs:PutLogEvents "+log, "apigateway:GET "+stage, "apigateway:PATCH "+stage,
+	contract, err := readContract(root)
+	must(t, err)
+	want := append(brakeGrants(contract), "logs:CreateLogStream "+log, "logs:PutLogEvents "+log, "apigateway:GET "+stage, "apigateway:PATCH "+stage,
 		"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:PutItem table/sekisho-dev-accounts")
 	slices.Sort(have)
 	slices.Sort(want)
@@ -110,9 +112,11 @@ func verifyBrakeRights(t *testing.T, client *iam.Client, outputs stack.Outputs) 
 // verifyBrakeEnvironment is what TestPlan/environment can't see. That AWS has what the output
 // says, verifyFunctions tells.
 func verifyBrakeEnvironment(t *testing.T, outputs stack.Outputs) {
+	contract, err := readContract(root)
+	must(t, err)
 	want := map[string]string{
 		"SEKISHO_LOG_LEVEL":       "info",
-		"SEKISHO_BRAKE_FUNCTIONS": strings.Join(braked("sekisho-dev-"), ","), "SEKISHO_BRAKE_TOPIC_ARN": outputs.TopicARN,
+		"SEKISHO_BRAKE_FUNCTIONS": strings.Join(braked(contract, "sekisho-dev-"), ","), "SEKISHO_BRAKE_TOPIC_ARN": outputs.TopicARN,
 		"SEKISHO_BRAKE_ALARMS": strings.Join(outputs.LiveAlarm.Names, ","), "SEKISHO_BRAKE_BUDGET": "sekisho-dev-monthly",
 		"SEKISHO_BRAKE_BUDGET_PERCENT": "100", "SEKISHO_API_ID": outputs.Applied.APIID, "SEKISHO_STAGE": outputs.Applied.Stage,
 		"SEKISHO_ACCOUNTS_TABLE": outputs.Tables["accounts"],
@@ -140,7 +144,9 @@ func verifyBrakeByHand(t *testing.T, outputs stack.Outputs) {
 		t.Errorf("before: %s", out)
 	}
 	out := run("on")
-	for _, function := range braked("sekisho-dev-") {
+	contract, err := readContract(root)
+	must(t, err)
+	for _, function := range braked(contract, "sekisho-dev-") {
 		before := "unreserved"
 		if function == "sekisho-dev-postal" {
 			before = "5"

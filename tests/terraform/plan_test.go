@@ -303,14 +303,13 @@ func checkPermissions(p planned) (problems []string) {
 }
 
 // grants is what each function may do besides writing to its own log. A function that is
-// not listed may do nothing else.
+// not listed may do nothing else; brakeGrants has those of the brake.
 var grants = map[string][]string{
 	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-usage"},
 	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage"},
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
 	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
 	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
-	"brake":      brakeGrants(),
 }
 
 func checkIAM(p planned) (problems []string) {
@@ -324,6 +323,9 @@ func checkIAM(p planned) (problems []string) {
 		}
 		log := "log-group:/aws/lambda/sekisho-dev-" + name + ":*"
 		want := append([]string{"logs:CreateLogStream " + log, "logs:PutLogEvents " + log}, grants[name]...)
+		if name == "brake" {
+			want = append(want, brakeGrants(p.contract)...)
+		}
 		sort.Strings(have)
 		sort.Strings(want)
 		if !slices.Equal(have, want) {
@@ -412,20 +414,26 @@ var environments = map[string]map[string]string{
 	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
 }
 
-// braked are the functions that the brake stops, with what stands before their names.
-func braked(before string) (list []string) {
-	for _, name := range []string{"calendar", "convert", "external", "mcp", "postal"} {
-		list = append(list, before+name)
+// braked are the functions that the brake must stop, with what stands before their names:
+// those that serve calls, but not account.
+func braked(contract description, before string) (list []string) {
+	for _, item := range contract.Paths {
+		for _, op := range item {
+			if name := op.Sekisho.Function; name != "" && name != "account" {
+				list = append(list, before+name)
+			}
+		}
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // brakeGrants is the proof that the brake touches the listed functions and no others. What
 // it may do to its own item and to its stage stands in policies beside; TestApply looks at
 // those.
-func brakeGrants() []string {
+func brakeGrants(contract description) []string {
 	grants := []string{"sns:Publish sekisho-dev-money"}
-	for _, function := range braked("function:sekisho-dev-") {
+	for _, function := range braked(contract, "function:sekisho-dev-") {
 		for _, action := range []string{"DeleteFunctionConcurrency", "GetFunctionConcurrency", "PutFunctionConcurrency"} {
 			grants = append(grants, "lambda:"+action+" "+function)
 		}
