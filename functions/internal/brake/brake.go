@@ -60,6 +60,7 @@ func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, er
 		if at.Before(b.dealtWith(s, live)) {
 			return Stale, nil
 		}
+		began := b.Now()
 		switch {
 		case s.Phase == Braking:
 			return Completed, b.settle(ctx, false)
@@ -67,9 +68,9 @@ func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, er
 			// Somebody may have raised a ceiling meanwhile, and spending goes on.
 			return Already, b.settle(ctx, true)
 		case s.Phase != Releasing: // what is released only in part keeps what was remembered
-			s.Previous = nil
+			s = s.forget(began)
 		}
-		_, err = b.Memory.Save(ctx, s.begin(cause, b.Now()))
+		_, err = b.Memory.Save(ctx, s.begin(cause, began))
 		switch {
 		case errors.Is(err, ErrChanged):
 			continue
@@ -89,6 +90,20 @@ func (b *Brake) dealtWith(s State, live bool) time.Time {
 		return s.Since
 	}
 	return s.ReleasedAt
+}
+
+// lateRun is how long after a release a run from before it may still be at work: a Lambda
+// function ends within 15 minutes.
+const lateRun = 15 * time.Minute
+
+// forget drops the ceilings of a brake that is over. Soon after a release they are kept: a
+// function at 0 may then be the work of a late run, which must not be taken for what was
+// declared.
+func (s State) forget(now time.Time) State {
+	if now.Sub(s.ReleasedAt) > lateRun {
+		s.Previous = nil
+	}
+	return s
 }
 
 // begin is the state that asks for the brake.
@@ -115,7 +130,7 @@ func (b *Brake) Release(ctx context.Context) (Effect, error) {
 			if !live {
 				return Nothing, nil
 			}
-			s.Previous = nil // they say "braked", and nobody recorded why
+			s = s.forget(b.Now()) // they say "braked", and nobody recorded why
 		}
 		if s.Phase != Releasing {
 			s.Phase, s.ReleasedAt = Releasing, b.Now()
@@ -175,7 +190,7 @@ func Ask(ctx context.Context, m Memory, on bool, cause Cause, now time.Time) err
 			return nil
 		case on:
 			if s.Phase == Off {
-				s.Previous = nil
+				s = s.forget(now)
 			}
 			s = s.begin(cause, now)
 		default:

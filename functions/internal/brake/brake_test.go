@@ -104,6 +104,29 @@ func TestOldMessagesHaveNoEffectAfterARelease(t *testing.T) {
 	}
 }
 
+// TestALateRunsZeroIsNotRemembered: soon after a release a ceiling of 0 may be the work of a
+// run that began before it; later on it is what somebody declared.
+func TestALateRunsZeroIsNotRemembered(t *testing.T) {
+	for after, want := range map[time.Duration]int{time.Minute: 5, time.Hour: 0} {
+		w, b := newWorld()
+		trip(t, b)
+		if _, err := b.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.ceilings["external"] = 0
+		clock := b.Now
+		b.Now = func() time.Time { return clock().Add(after) }
+		trip(t, b)
+		w.wantBraked(t)
+		if _, err := b.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.ceilings["external"]; got != want {
+			t.Errorf("%s after the release: external has %d, want %d", after, got, want)
+		}
+	}
+}
+
 func TestReleasedByApply(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
