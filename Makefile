@@ -1,4 +1,4 @@
-.PHONY: up build test interop lint fmt generate bench fuzz clean
+.PHONY: up build test test-aws interop lint fmt generate bench fuzz clean
 
 # Run the whole service on this machine. Options: make up UP="--plan demo=50".
 UP ?=
@@ -16,6 +16,10 @@ build:
 
 test:
 	scripts/test
+
+# The end-to-end suite against a real AWS account: says what it costs, and asks first.
+test-aws:
+	scripts/test-aws
 
 # Official conformance suites; needs npm.
 interop:

@@ -89,3 +89,8 @@ output "applied" {
     functions         = { for name, function in merge(module.function, { brake = module.cost_guard.brake }) : name => merge(function.applied, { name = function.name }) }
   }
 }
+
+output "setting_paths" {
+  description = "Every setting that the stack has, by its path, such as functions.mcp.memory_mb: what else is given to it, is misspelt."
+  value       = local.setting_paths
+}

@@ -241,3 +241,30 @@ variable "concurrency_quota" {
     error_message = "concurrency_quota takes the account's quota as a whole number of at least 1 (1000 unless it was changed; 10 in many new accounts), or null."
   }
 }
+
+# Which settings there are, by their paths, such as functions.mcp.memory_mb. Terraform drops
+# an attribute that a type does not have without a word, and a misspelt ceiling is no ceiling.
+# So the roots under envs/, which take any value, compare what they were given with this.
+
+locals {
+  settings = {
+    plans         = var.plans
+    settings      = var.settings
+    upstream      = var.upstream
+    functions     = var.functions
+    api           = var.api
+    tables        = var.tables
+    observability = var.observability
+    cost          = var.cost
+  }
+
+  setting_paths = toset(flatten([
+    for a, x in local.settings : try([
+      for b, y in x : concat(["${a}.${b}"], try([
+        for c, z in y : concat(["${a}.${b}.${c}"], try([
+          for d, _ in z : "${a}.${b}.${c}.${d}"
+        ], []))
+      ], []))
+    ], [])
+  ]))
+}

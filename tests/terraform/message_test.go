@@ -49,15 +49,17 @@ func TestMessages(t *testing.T) {
 			messages: []string{"a role's name has no more than 64"},
 		},
 		{
-			name: "reservations above a quota of 10, and a missing zip",
+			name: "reservations above a quota of 10, a missing zip, and misspelt settings",
 			variables: map[string]any{
 				"concurrency_quota": 10,
-				"functions":         map[string]any{"calendar": map[string]any{"reserved_concurrency": 5}},
+				"functions":         map[string]any{"calendar": map[string]any{"reserved_concurrency": 5}, "mcp": map[string]any{"memroy_mb": 1, "traffic": map[string]any{"requests_per_second": 1, "seconds": 1, "secs": 1}}},
+				"api":               map[string]any{"throttle": map[string]any{"burst": 20, "rate": 10}},
 			},
 			breakIt: func(_, dist string) error { return os.Remove(filepath.Join(dist, "postal.zip")) },
 			messages: []string{
 				"The functions reserve 5 concurrent executions (calendar 5), but the quota of this account (Service Quotas L-B99A9384, Lambda concurrent executions) is 10, and Lambda keeps 100 of it unreserved: at most 0 can be reserved. Request a higher quota",
 				"postal.zip. Terraform takes finished zips: run `make build`",
+				"There is no such setting: api.throttle.rate, functions.mcp.memroy_mb, functions.mcp.traffic.secs.",
 			},
 		},
 	} {

@@ -270,7 +270,11 @@ func (g Target) settles(t testing.TB, k key, want int64) {
 			t.Errorf("monthly_used is %d, want %d", used, want)
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
+		if g.Local {
+			time.Sleep(20 * time.Millisecond)
+		} else {
+			time.Sleep(time.Second) // each look is billed
+		}
 	}
 }
 
