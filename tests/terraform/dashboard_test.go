@@ -157,26 +157,18 @@ func verifyDollars(t *testing.T, p planned, daily, hourly widget) {
 	// Each day a million requests, and the second of November nothing at all.
 	frame, metrics := daily.frame(days)
 	none := metricmath.Missing
+	amounts := map[string]float64{
+		"AWS/ApiGateway Count " + p.name():                                    1_000_000,
+		"AWS/Lambda Invocations " + p.name() + "-mcp":                         500_000,
+		"AWS/Lambda Duration " + p.name() + "-mcp":                            40_000_000,
+		"AWS/Lambda Duration " + p.name() + "-settle":                         8_000_000,
+		"AWS/DynamoDB ConsumedWriteCapacityUnits " + p.name() + "-usage":      400_000,
+		"AWS/DynamoDB ConsumedReadCapacityUnits " + p.name() + "-accounts":    80_000,
+		"AWS/Logs IncomingBytes /aws/apigateway/" + p.name() + "/live/access": 600_000_000,
+		"AWS/Logs IncomingBytes /aws/lambda/" + p.name() + "-mcp":             400_000_000,
+	}
 	for id, what := range metrics {
-		amount := 0.0
-		switch {
-		case what == "AWS/ApiGateway Count "+p.name():
-			amount = 1_000_000
-		case what == "AWS/Lambda Invocations "+p.name()+"-mcp":
-			amount = 500_000
-		case what == "AWS/Lambda Duration "+p.name()+"-mcp":
-			amount = 40_000_000
-		case what == "AWS/Lambda Duration "+p.name()+"-settle":
-			amount = 8_000_000
-		case what == "AWS/DynamoDB ConsumedWriteCapacityUnits "+p.name()+"-usage":
-			amount = 400_000
-		case what == "AWS/DynamoDB ConsumedReadCapacityUnits "+p.name()+"-accounts":
-			amount = 80_000
-		case what == "AWS/Logs IncomingBytes /aws/apigateway/"+p.name()+"/live/access":
-			amount = 600_000_000
-		case what == "AWS/Logs IncomingBytes /aws/lambda/"+p.name()+"-mcp":
-			amount = 400_000_000
-		}
+		amount := amounts[what]
 		frame.Metrics[id] = metricmath.Series{amount, amount, amount, none}
 	}
 	const day = 3.50 + // 1000000 × 3.50 / 1000000

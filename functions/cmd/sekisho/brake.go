@@ -57,18 +57,24 @@ func (f brakeFlags) withBrake(ctx context.Context, do func(brakes) error) error 
 	return errors.Join(do(b), done())
 }
 
+// show prints the status as it is now, and returns it.
+func (f brakeFlags) show(ctx context.Context, w io.Writer, b brakes) (brake.Status, error) {
+	status, err := b.Status(ctx)
+	if err != nil {
+		return status, err
+	}
+	if f.JSON {
+		return status, printJSON(w, status)
+	}
+	return status, showBrake(w, status, b)
+}
+
 type brakeStatusCmd struct{ brakeFlags }
 
 func (c brakeStatusCmd) Run(ctx context.Context, s streams) error {
 	return c.withBrake(ctx, func(b brakes) error {
-		status, err := b.Status(ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return printJSON(s.out, status)
-		}
-		return showBrake(s.out, status, b)
+		_, err := c.show(ctx, s.out, b)
+		return err
 	})
 }
 
@@ -86,14 +92,8 @@ func (c brakeOnCmd) Run(ctx context.Context, s streams) error {
 		if err := b.On(ctx, cause); err != nil {
 			return err
 		}
-		status, err := b.Status(ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return printJSON(s.out, status)
-		}
-		return showBrake(s.out, status, b)
+		_, err := c.show(ctx, s.out, b)
+		return err
 	})
 }
 
@@ -108,14 +108,11 @@ func (c brakeOffCmd) Run(ctx context.Context, s streams) error {
 		if err := b.Off(ctx); err != nil {
 			return err
 		}
-		after, err := b.Status(ctx)
-		if err != nil {
+		after, err := c.show(ctx, s.out, b)
+		if err != nil || c.JSON {
 			return err
 		}
-		if c.JSON {
-			return printJSON(s.out, after)
-		}
-		return errors.Join(showBrake(s.out, after, b), showChanged(s.out, before, after))
+		return showChanged(s.out, before, after)
 	})
 }
 
