@@ -63,7 +63,7 @@ module "cost_guard" {
   }
 
   live   = var.cost.live
-  prices = { table = "${path.module}/functions/internal/price/prices.json", usd = var.cost.prices }
+  prices = { table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
 
   brake = {
     zip                = "${var.dist}/brake.zip"

@@ -197,7 +197,7 @@ variable "observability" {
 }
 
 variable "cost" {
-  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own. live: the alarm on dollars per hour, estimated from live metrics (modules/cost_guard says how), that brakes within minutes. brake: from which percentage of the budget spent on it brakes, which functions it stops (null for all that serve calls but account) and the architecture of its zip. prices: US dollars to use instead of those in functions/internal/price/prices.json, by its names."
+  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own. live: the alarm on dollars per hour, estimated from live metrics (modules/cost_guard says how), that brakes within minutes. brake: from which percentage of the budget spent on it brakes, which functions it stops (null for all that serve calls but account) and the architecture of its zip. prices: US dollars to use instead of those in functions/internal/money/price/prices.json, by its names."
   type = object({
     emails           = optional(list(string), [])
     monthly_usd      = optional(number, 10)

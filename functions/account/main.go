@@ -9,10 +9,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/account"
-	"sekisho/functions/internal/logging"
 )
 
 func main() {
@@ -23,11 +22,11 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string) error {
-	log, err := logging.New(getenv, "account", os.Stdout)
+	log, err := boot.NewLogger(getenv, "account", os.Stdout)
 	if err != nil {
 		return err
 	}
-	store, err := dynamo.FromEnv(getenv, config.AccountsTable, config.UsageTable)
+	store, err := dynamo.FromEnv(getenv, boot.AccountsTable, boot.UsageTable)
 	if err != nil {
 		return err
 	}

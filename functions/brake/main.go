@@ -9,12 +9,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"sekisho/functions/internal/awsbrake"
-	"sekisho/functions/internal/awsenv"
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
+	awsbrake "sekisho/functions/internal/aws/brake"
+	awsconfig "sekisho/functions/internal/aws/config"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/boot"
 	handler "sekisho/functions/internal/handler/brake"
-	"sekisho/functions/internal/logging"
 )
 
 func main() {
@@ -25,7 +24,7 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string) error {
-	log, err := logging.New(getenv, "brake", os.Stdout)
+	log, err := boot.NewLogger(getenv, "brake", os.Stdout)
 	if err != nil {
 		return err
 	}
@@ -33,11 +32,11 @@ func run(ctx context.Context, getenv func(string) string) error {
 	if err != nil {
 		return err
 	}
-	store, err := dynamo.FromEnv(getenv, config.AccountsTable)
+	store, err := dynamo.FromEnv(getenv, boot.AccountsTable)
 	if err != nil {
 		return err
 	}
-	cfg, err := awsenv.Config(getenv)
+	cfg, err := awsconfig.Config(getenv)
 	if err != nil {
 		return err
 	}

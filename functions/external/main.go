@@ -9,11 +9,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/aws/parameter"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/external"
-	"sekisho/functions/internal/logging"
-	"sekisho/functions/internal/parameter"
 )
 
 func main() {
@@ -24,15 +23,15 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string) error {
-	log, err := logging.New(getenv, "external", os.Stdout)
+	log, err := boot.NewLogger(getenv, "external", os.Stdout)
 	if err != nil {
 		return err
 	}
-	store, err := dynamo.FromEnv(getenv, config.UsageTable)
+	store, err := dynamo.FromEnv(getenv, boot.UsageTable)
 	if err != nil {
 		return err
 	}
-	token, err := parameter.FromEnv(getenv, config.UpstreamTokenParameter)
+	token, err := parameter.FromEnv(getenv, boot.UpstreamTokenParameter)
 	if err != nil {
 		return err
 	}

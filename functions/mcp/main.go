@@ -9,9 +9,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
-	"sekisho/functions/internal/logging"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/mcpserver"
 )
 
@@ -23,11 +22,11 @@ func main() {
 }
 
 func run(ctx context.Context, getenv func(string) string) error {
-	log, err := logging.New(getenv, "mcp", os.Stdout)
+	log, err := boot.NewLogger(getenv, "mcp", os.Stdout)
 	if err != nil {
 		return err
 	}
-	store, err := dynamo.FromEnv(getenv, config.AccountsTable)
+	store, err := dynamo.FromEnv(getenv, boot.AccountsTable)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ variable "prices" {
 
   validation {
     condition     = fileexists(var.prices.table) && can(jsondecode(file(var.prices.table)).prices)
-    error_message = "prices.table takes the path of a table of prices in JSON; this repository's is functions/internal/price/prices.json."
+    error_message = "prices.table takes the path of a table of prices in JSON; this repository's is functions/internal/money/price/prices.json."
   }
 
   validation {

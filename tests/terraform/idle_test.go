@@ -8,7 +8,7 @@ import (
 )
 
 // idleFigures is where `sekisho cost` has what a stack costs without calls.
-const idleFigures = "functions/internal/cost/idle.json"
+const idleFigures = "functions/internal/money/cost/idle.json"
 
 // idleStack is what is billed by the month whether anybody calls or not.
 type idleStack struct {

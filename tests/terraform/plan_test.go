@@ -516,7 +516,7 @@ func checkTables(p planned) (problems []string) {
 		have[resource.Index.(string)] = made
 	}
 	if !reflect.DeepEqual(have, want) {
-		problems = append(problems, fmt.Sprintf("tables: %v, want %v as in functions/internal/dynamo/tables.json", have, want))
+		problems = append(problems, fmt.Sprintf("tables: %v, want %v as in functions/internal/aws/dynamo/tables.json", have, want))
 	}
 	return problems
 }

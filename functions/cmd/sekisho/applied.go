@@ -14,15 +14,15 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
-	"sekisho/functions/internal/parameter"
-	"sekisho/functions/internal/stack"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/aws/parameter"
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/laptop"
 )
 
 // deployment is an applied stack, ready to be served from this machine over its own tables.
 type deployment struct {
-	config stack.Config
+	config laptop.Config
 	// leftOut are its functions that no call reaches.
 	leftOut []string
 	// accounts and usage are the names of its tables, plans its plans as JSON.
@@ -67,7 +67,7 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; make the file with: terraform -chdir=envs/dev output -json >%s", reason(err), c.Applied)
 	}
-	applied, err := stack.ParseApplied(printed)
+	applied, err := laptop.ParseApplied(printed)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 		return nil, err
 	}
 	// As functions/external does; any other function has no such variable.
-	external := config.Map(d.config.Functions["external"].Env)
-	if d.config.Upstream.Token, err = parameter.FromEnv(external, config.UpstreamTokenParameter); err != nil {
+	external := boot.Map(d.config.Functions["external"].Env)
+	if d.config.Upstream.Token, err = parameter.FromEnv(external, boot.UpstreamTokenParameter); err != nil {
 		return nil, err
 	}
 	return d, d.openStores(ctx, dynamodb.NewFromConfig(cfg))
@@ -116,13 +116,13 @@ func platformEnvironment(ctx context.Context, cfg aws.Config) (map[string]string
 func (d *deployment) openStores(ctx context.Context, client *dynamodb.Client) error {
 	tables := map[string]bool{}
 	for name, f := range d.config.Functions {
-		t := dynamo.Tables{Accounts: f.Env[config.AccountsTable], Usage: f.Env[config.UsageTable]}
+		t := dynamo.Tables{Accounts: f.Env[boot.AccountsTable], Usage: f.Env[boot.UsageTable]}
 		f.Stores = dynamo.New(client, t)
 		d.config.Functions[name] = f
 		tables[t.Accounts], tables[t.Usage] = true, true
 	}
-	authorizer := d.config.Functions[stack.Authorizer].Env
-	d.accounts, d.usage, d.plans = authorizer[config.AccountsTable], authorizer[config.UsageTable], authorizer[config.Plans]
+	authorizer := d.config.Functions[laptop.Authorizer].Env
+	d.accounts, d.usage, d.plans = authorizer[boot.AccountsTable], authorizer[boot.UsageTable], authorizer[boot.Plans]
 	delete(tables, "")
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		if _, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}); err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	"sekisho/functions/internal/awsbrake"
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
+	awsbrake "sekisho/functions/internal/aws/brake"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/boot"
 	handler "sekisho/functions/internal/handler/brake"
 )
 
@@ -41,15 +41,15 @@ func (f brakeFlags) deployed(ctx context.Context) (brakes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at function %s: %w", f.Function, err)
 	}
-	env := config.Map(nil)
+	env := boot.Map(nil)
 	if deployed.Environment != nil {
-		env = config.Map(deployed.Environment.Variables)
+		env = boot.Map(deployed.Environment.Variables)
 	}
 	c, err := handler.FromEnv(env)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
 	}
-	table, err := env.Required(config.AccountsTable)
+	table, err := env.Required(boot.AccountsTable)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
 	}

@@ -15,12 +15,12 @@ import (
 
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/stack"
+	"sekisho/functions/internal/laptop"
 )
 
-// laptop is the brake of a `sekisho up` in another process. A command writes what it wants
+// laptopBrake is the brake of a `sekisho up` in another process. A command writes what it wants
 // into the data, and the service, which looks several times a second, does it.
-type laptop struct {
+type laptopBrake struct {
 	data   string
 	memory brake.Memory
 	// service is nil while none runs.
@@ -38,16 +38,18 @@ func (f brakeFlags) onLaptop(ctx context.Context) (brakes, func() error, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	l := laptop{data: f.Data, memory: st.Brake(stack.BrakeName(laptopStage))}
+	l := laptopBrake{data: f.Data, memory: st.Brake(laptop.BrakeName(laptopStage))}
 	if l.service, err = findService(ctx, f.Data); err != nil {
 		return nil, nil, errors.Join(err, st.close())
 	}
 	return l, st.close, nil
 }
 
-func (l laptop) Command(name string) string { return "sekisho brake " + name + " --data " + l.data }
+func (l laptopBrake) Command(name string) string {
+	return "sekisho brake " + name + " --data " + l.data
+}
 
-func (l laptop) Status(ctx context.Context) (brake.Status, error) {
+func (l laptopBrake) Status(ctx context.Context) (brake.Status, error) {
 	if l.service == nil {
 		return l.remembered(ctx)
 	}
@@ -55,12 +57,12 @@ func (l laptop) Status(ctx context.Context) (brake.Status, error) {
 	if err != nil {
 		return brake.Status{}, err
 	}
-	b := brake.Brake{Functions: stack.Spending(functions), Memory: l.memory, Ceilings: l.service, Switch: l.service}
+	b := brake.Brake{Functions: laptop.Spending(functions), Memory: l.memory, Ceilings: l.service, Switch: l.service}
 	return b.Status(ctx)
 }
 
 // remembered is the status without a service: what it will start with.
-func (l laptop) remembered(ctx context.Context) (brake.Status, error) {
+func (l laptopBrake) remembered(ctx context.Context) (brake.Status, error) {
 	s, err := l.memory.Load(ctx)
 	if err != nil {
 		return brake.Status{}, err
@@ -74,11 +76,11 @@ func (l laptop) remembered(ctx context.Context) (brake.Status, error) {
 	return status, nil
 }
 
-func (l laptop) On(ctx context.Context, cause brake.Cause) error { return l.ask(ctx, true, cause) }
+func (l laptopBrake) On(ctx context.Context, cause brake.Cause) error { return l.ask(ctx, true, cause) }
 
-func (l laptop) Off(ctx context.Context) error { return l.ask(ctx, false, brake.Cause{}) }
+func (l laptopBrake) Off(ctx context.Context) error { return l.ask(ctx, false, brake.Cause{}) }
 
-func (l laptop) ask(ctx context.Context, on bool, cause brake.Cause) error {
+func (l laptopBrake) ask(ctx context.Context, on bool, cause brake.Cause) error {
 	if err := brake.Ask(ctx, l.memory, on, cause, time.Now().UTC()); err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (l laptop) ask(ctx context.Context, on bool, cause brake.Cause) error {
 
 // settleAlone takes note of a release where no service runs: the next one starts with the
 // ceilings that it is told to have.
-func (l laptop) settleAlone(ctx context.Context) error {
+func (l laptopBrake) settleAlone(ctx context.Context) error {
 	s, err := l.memory.Load(ctx)
 	if err != nil || s.Phase != brake.Releasing {
 		return err
@@ -114,7 +116,7 @@ func (l laptop) settleAlone(ctx context.Context) error {
 	return err
 }
 
-func (l laptop) Note() string {
+func (l laptopBrake) Note() string {
 	if l.service != nil {
 		return ""
 	}

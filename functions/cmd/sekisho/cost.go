@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sekisho/functions/internal/cost"
-	"sekisho/functions/internal/price"
+	"sekisho/functions/internal/money/cost"
+	"sekisho/functions/internal/money/price"
 )
 
 // costCmd prices calls. What they make the stack do is measured, not asked for.
@@ -21,7 +21,7 @@ type costCmd struct {
 	Region string `help:"Region of the prices; by default that of the table. What is not known of it is told." placeholder:"REGION"`
 	Via    string `help:"How the calls come in: mcp (a tool call is two requests) or rest." enum:"mcp,rest" default:"mcp"`
 	Format string `help:"text, json, csv or svg." enum:"text,json,csv,svg" default:"text"`
-	Prices string `help:"File with prices of your own, in the form of functions/internal/price/prices.json; it may hold a few rows." placeholder:"FILE"`
+	Prices string `help:"File with prices of your own, in the form of functions/internal/money/price/prices.json; it may hold a few rows." placeholder:"FILE"`
 
 	AuthorizerMS    *float64 `name:"authorizer-ms" help:"Billed milliseconds of the authorizer." placeholder:"MS"`
 	MCPMS           *float64 `name:"mcp-ms" help:"Billed milliseconds of the MCP function." placeholder:"MS"`

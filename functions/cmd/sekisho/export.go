@@ -17,10 +17,10 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
-	"sekisho/functions/internal/chargeback"
+	"sekisho/functions/internal/aws/logsinsights"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/cost"
-	"sekisho/functions/internal/logsinsights"
+	"sekisho/functions/internal/money/chargeback"
+	"sekisho/functions/internal/money/cost"
 	"sekisho/functions/internal/usage"
 )
 

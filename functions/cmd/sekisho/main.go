@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"sekisho/functions/internal/version"
+	"sekisho/functions/internal/boot"
 )
 
 // cli is the command line.
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 		kong.Name("sekisho"),
 		kong.Description("A metered MCP server: every call is counted against its key's plan before any code runs."),
 		kong.UsageOnError(), kong.Writers(s.out, s.err),
-		kong.Vars{"version": version.Text(), "data": defaultData},
+		kong.Vars{"version": boot.Version(), "data": defaultData},
 		kong.Exit(func(code int) { exited = code; panic(exiting{}) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s),
 	)

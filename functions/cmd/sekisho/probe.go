@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"sekisho/functions/internal/probe"
+	"sekisho/functions/internal/outbound/probe"
 )
 
 type probeCmd struct {

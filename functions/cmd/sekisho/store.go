@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/sqlite"
-	"sekisho/functions/internal/stack"
 )
 
 // defaultData is the directory of a laptop's data, below where the command is run.
@@ -31,7 +31,7 @@ type storeFlags struct {
 
 // stores is an open store and the plans that go with it.
 type stores struct {
-	stack.Stores
+	laptop.Stores
 	plans account.Plans
 	close func() error
 }

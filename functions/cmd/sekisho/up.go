@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/stack"
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/laptop"
 )
 
 type upCmd struct {
@@ -47,7 +47,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return badUsage(err)
 	}
 	env := map[string]string{
-		config.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
+		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
 	}
 	functions, err := c.functions(env)
 	if err != nil {
@@ -76,10 +76,10 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	env[config.Plans] = st.plans.String()
-	served := stack.Config{
+	env[boot.Plans] = st.plans.String()
+	served := laptop.Config{
 		Functions: functions, Stores: st, Stage: laptopStage, Upstream: outside.deps,
-		Brake: &stack.Brake{Memory: st.Brake(stack.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
+		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
 	return c.serve(ctx, listener, served, func(base string) error {
 		return c.announce(s.out, base, outside.url, st, created)
@@ -118,7 +118,7 @@ func reason(err error) error {
 }
 
 // serve serves until ctx ends. announce is told where, when it is ready.
-func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Config, announce func(base string) error) error {
+func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.Config, announce func(base string) error) error {
 	log, err := c.appendTo("log.jsonl")
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Co
 	}
 	defer access.Close()
 	served.Domain, served.Log, served.AccessLog, served.Now = listener.Addr().String(), log, access, time.Now
-	service, err := stack.New(served)
+	service, err := laptop.New(served)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -173,7 +173,7 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served stack.Co
 
 // followBrake brings the brake to what it was, and keeps it at what commands want, until the
 // function that it returns is called.
-func followBrake(ctx context.Context, service *stack.Stack) (stop func(), err error) {
+func followBrake(ctx context.Context, service *laptop.Stack) (stop func(), err error) {
 	if service.Brake == nil {
 		return func() {}, nil
 	}
@@ -198,9 +198,9 @@ func (c upCmd) appendTo(name string) (*os.File, error) {
 	return f, nil
 }
 
-func (c upCmd) functions(env map[string]string) (map[string]stack.Function, error) {
-	functions := stack.Defaults(env)
-	err := change(functions, "reserved", c.Reserved, func(f *stack.Function, value string) error {
+func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, error) {
+	functions := laptop.Defaults(env)
+	err := change(functions, "reserved", c.Reserved, func(f *laptop.Function, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < -1 {
 			return errors.New("write FUNCTION=N, with N 0 or more, or -1 for no reservation")
@@ -211,7 +211,7 @@ func (c upCmd) functions(env map[string]string) (map[string]stack.Function, erro
 	if err != nil {
 		return nil, err
 	}
-	err = change(functions, "timeout", c.Timeout, func(f *stack.Function, value string) error {
+	err = change(functions, "timeout", c.Timeout, func(f *laptop.Function, value string) error {
 		d, err := time.ParseDuration(value)
 		if err != nil || d < time.Millisecond || d > longestTimeout {
 			return errors.New("write FUNCTION=DURATION, such as mcp=2s, with a duration from 1ms to 15m")
@@ -226,7 +226,7 @@ func (c upCmd) functions(env map[string]string) (map[string]stack.Function, erro
 }
 
 // change sets what flags of the form FUNCTION=VALUE say.
-func change(functions map[string]stack.Function, option string, flags []string, set func(f *stack.Function, value string) error) error {
+func change(functions map[string]laptop.Function, option string, flags []string, set func(f *laptop.Function, value string) error) error {
 	for _, flag := range flags {
 		name, value, _ := strings.Cut(flag, "=")
 		f, ok := functions[name]

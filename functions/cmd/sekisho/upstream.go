@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/external"
+	"sekisho/functions/internal/laptop"
+	"sekisho/functions/internal/laptop/upstream"
 	"sekisho/functions/internal/outbound"
-	"sekisho/functions/internal/stack"
-	"sekisho/functions/internal/upstream"
 )
 
 // upstreamFlags say what the tools external.* call, and how often.
@@ -41,14 +41,14 @@ func (f upstreamFlags) given() bool {
 type outside struct {
 	url         string
 	environment map[string]string
-	deps        stack.Upstream
+	deps        laptop.Upstream
 	close       func() error
 }
 
 // upstream starts the small upstream, or takes the one that the flags name. Whoever starts
 // the service chose its address, so that may be a private one.
 func (f upstreamFlags) upstream() (*outside, error) {
-	o := &outside{url: f.Upstream, deps: stack.Upstream{Private: true}, close: func() error { return nil }}
+	o := &outside{url: f.Upstream, deps: laptop.Upstream{Private: true}, close: func() error { return nil }}
 	var err error
 	if f.Upstream == "" {
 		if f.UpstreamTokenFile != "" {
@@ -62,13 +62,13 @@ func (f upstreamFlags) upstream() (*outside, error) {
 		return nil, err
 	}
 	o.environment = map[string]string{
-		config.UpstreamURL:            o.url,
-		config.UpstreamTimeoutSeconds: strconv.FormatFloat(f.UpstreamTimeout.Seconds(), 'f', -1, 64),
-		config.UpstreamBurst:          strconv.Itoa(f.UpstreamBurst),
-		config.UpstreamRatePerSecond:  strconv.FormatFloat(f.UpstreamRate, 'f', -1, 64),
-		config.PublishPerDay:          strconv.Itoa(f.PublishPerDay),
+		boot.UpstreamURL:            o.url,
+		boot.UpstreamTimeoutSeconds: strconv.FormatFloat(f.UpstreamTimeout.Seconds(), 'f', -1, 64),
+		boot.UpstreamBurst:          strconv.Itoa(f.UpstreamBurst),
+		boot.UpstreamRatePerSecond:  strconv.FormatFloat(f.UpstreamRate, 'f', -1, 64),
+		boot.PublishPerDay:          strconv.Itoa(f.PublishPerDay),
 	}
-	if err := external.Check(config.Map(o.environment)); err != nil {
+	if err := external.Check(boot.Map(o.environment)); err != nil {
 		return nil, errors.Join(errors.New(asFlags.Replace(err.Error())), o.close())
 	}
 	return o, nil
@@ -76,8 +76,8 @@ func (f upstreamFlags) upstream() (*outside, error) {
 
 // asFlags puts the flags in the place of the variables that they set.
 var asFlags = strings.NewReplacer(
-	config.UpstreamURL, "--upstream", config.UpstreamTimeoutSeconds, "--upstream-timeout", config.UpstreamBurst, "--upstream-burst",
-	config.UpstreamRatePerSecond, "--upstream-rate", config.PublishPerDay, "--publish-per-day",
+	boot.UpstreamURL, "--upstream", boot.UpstreamTimeoutSeconds, "--upstream-timeout", boot.UpstreamBurst, "--upstream-burst",
+	boot.UpstreamRatePerSecond, "--upstream-rate", boot.PublishPerDay, "--publish-per-day",
 )
 
 // start serves the small upstream on a free port, for who has a token that nobody else has.

@@ -23,7 +23,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/lambdahttp"
+	"sekisho/functions/internal/gateway"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -112,11 +112,11 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func eventBaseURL(r *http.Request) (string, error) {
-	event, ok := lambdahttp.Event(r.Context())
+	event, ok := gateway.Event(r.Context())
 	if !ok {
 		return "", errors.New("mcpserver: BaseURL is not configured, and the request came from no Lambda event")
 	}
-	return lambdahttp.BaseURL(event)
+	return gateway.BaseURL(event)
 }
 
 // New makes the handler of the MCP endpoint. It is safe for concurrent use, and made once.
@@ -129,12 +129,12 @@ func New(c Config) (http.Handler, error) {
 }
 
 // Handler is New for Lambda: what lambda.Start takes, and what the laptop's gateway calls.
-func Handler(c Config) (lambdahttp.Func, error) {
+func Handler(c Config) (gateway.Func, error) {
 	h, err := New(c)
 	if err != nil {
 		return nil, err
 	}
-	return lambdahttp.Handler(h, func(v any, stack []byte) {
+	return gateway.Handler(h, func(v any, stack []byte) {
 		logPanic(c.Log, v, stack)
 	}), nil
 }

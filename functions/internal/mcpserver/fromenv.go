@@ -7,20 +7,19 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/lambdahttp"
-	"sekisho/functions/internal/version"
+	"sekisho/functions/internal/gateway"
 )
 
 // FromEnv makes the MCP function of a deployment out of its environment: how long a key is
 // trusted, which web origins may call, and how tools are named. client may be nil.
-func FromEnv(env config.Env, accounts account.Store, client *http.Client, log *zap.Logger, now func() time.Time) (lambdahttp.Func, error) {
+func FromEnv(env boot.Env, accounts account.Store, client *http.Client, log *zap.Logger, now func() time.Time) (gateway.Func, error) {
 	api, err := contract.Load()
 	if err != nil {
 		return nil, err
 	}
-	cache, err := env.Seconds(config.KeyCacheSeconds, account.DefaultKeyCache)
+	cache, err := env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
 	if err != nil {
 		return nil, err
 	}
@@ -28,10 +27,10 @@ func FromEnv(env config.Env, accounts account.Store, client *http.Client, log *z
 		API:            api,
 		Authenticator:  account.NewAuthenticator(accounts, now, cache),
 		Client:         client,
-		AllowedOrigins: env.List(config.AllowedOrigins),
-		ToolNames:      ToolNames(env(config.ToolNames)),
+		AllowedOrigins: env.List(boot.AllowedOrigins),
+		ToolNames:      ToolNames(env(boot.ToolNames)),
 		Log:            log,
-		Version:        version.Text(),
+		Version:        boot.Version(),
 		Now:            now,
 	})
 }

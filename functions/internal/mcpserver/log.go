@@ -8,12 +8,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"sekisho/functions/internal/lambdahttp"
+	"sekisho/functions/internal/gateway"
 )
 
 // requestID is the one that API Gateway made; the plain requestId a client can choose.
 func requestID(ctx context.Context) string {
-	if event, ok := lambdahttp.Event(ctx); ok {
+	if event, ok := gateway.Event(ctx); ok {
 		return event.RequestContext.ExtendedRequestID
 	}
 	return ""

@@ -20,7 +20,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/lambdahttp"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/mcpserver"
 )
 
@@ -148,7 +148,7 @@ func (w *world) event(ctx context.Context, e events.APIGatewayProxyRequest) even
 		e.Path = "/mcp"
 	}
 	e.RequestContext.ExtendedRequestID = "request-1"
-	response, err := lambdahttp.Handler(w.handler, nil)(ctx, e)
+	response, err := gateway.Handler(w.handler, nil)(ctx, e)
 	if err != nil {
 		w.t.Fatalf("an error instead of a response: %v", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/ratelimit/ratelimittest"
-	"sekisho/functions/internal/storetest"
+	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
 )
 

@@ -4,7 +4,7 @@ variables {
   name     = "demo"
   location = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
   tag      = { key = "sekisho-stack", value = "demo" }
-  prices   = { table = "../../functions/internal/price/prices.json" }
+  prices   = { table = "../../functions/internal/money/price/prices.json" }
 
   # Any file does for a zip.
   brake = { zip = "main.tf", api_id = "abc123", accounts_table = "demo-accounts", functions = ["demo-mcp", "demo-calendar"] }
@@ -174,7 +174,7 @@ run "table_ceiling_and_region" {
 
   variables {
     location = { partition = "aws", region = "eu-nowhere-1", account_id = "123456789012" }
-    prices   = { table = "../../functions/internal/price/prices.json", usd = { apigateway_rest_request = 7 } }
+    prices   = { table = "../../functions/internal/money/price/prices.json", usd = { apigateway_rest_request = 7 } }
     live     = { usd_per_hour = 1000 }
     stack = {
       api                    = { name = "demo", stage = "live", methods = 2, rate_per_second = 10, burst = 20 }
@@ -214,7 +214,7 @@ run "tokyo" {
   }
 
   assert {
-    condition     = abs(output.worst_case_usd_per_hour.parts["gateway"].usd - 72040 * jsondecode(file("../../functions/internal/price/prices.json")).regions["ap-northeast-1"].apigateway_rest_request.usd / 1000000) < 0.0001 && output.worst_case_usd_per_hour.parts["gateway"].usd > 0.2522
+    condition     = abs(output.worst_case_usd_per_hour.parts["gateway"].usd - 72040 * jsondecode(file("../../functions/internal/money/price/prices.json")).regions["ap-northeast-1"].apigateway_rest_request.usd / 1000000) < 0.0001 && output.worst_case_usd_per_hour.parts["gateway"].usd > 0.2522
     error_message = "A region's own prices stand before the base's. Got ${jsonencode(output.worst_case_usd_per_hour.parts["gateway"])}"
   }
 
@@ -281,7 +281,7 @@ run "refuses_wrong_values" {
     budget  = { monthly_usd = 0, actual_percent = [1001], forecast_percent = [] }
     anomaly = { impact_usd = -1, monitor_arn = "services" }
     live    = { usd_per_hour = 0, datapoints = 6, of = 5 }
-    prices  = { table = "../../functions/internal/price/prices.json", usd = { rest = 1 } }
+    prices  = { table = "../../functions/internal/money/price/prices.json", usd = { rest = 1 } }
     stack = {
       api                    = { name = "demo", stage = "live", methods = 2, rate_per_second = 10, burst = 20 }
       tables                 = {}

@@ -17,7 +17,7 @@ import (
 // Contract is where the API's description lies in a checkout, and Prices the table of prices.
 const (
 	Contract = "functions/internal/contract/openapi.yaml"
-	Prices   = "functions/internal/price/prices.json"
+	Prices   = "functions/internal/money/price/prices.json"
 )
 
 // Root returns the top of the repository that the working directory is in.

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
@@ -159,12 +159,12 @@ func (h *Handler) describe(s account.Settings) Settings {
 }
 
 // New makes the server of the function "account" of a deployment.
-func New(env config.Env, accounts account.Store, counters Counter, log *zap.Logger, now func() time.Time) (*rest.Server, error) {
+func New(env boot.Env, accounts account.Store, counters Counter, log *zap.Logger, now func() time.Time) (*rest.Server, error) {
 	api, err := contract.Load()
 	if err != nil {
 		return nil, err
 	}
-	plans, err := env.PlanSet()
+	plans, err := boot.Parse(env, boot.Plans, account.ParsePlans)
 	if err != nil {
 		return nil, err
 	}

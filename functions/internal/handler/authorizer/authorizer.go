@@ -18,7 +18,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
@@ -213,24 +213,24 @@ func policy(effect, methodARN, principal string, values map[string]any) response
 func text(v any) string { s, _ := v.(string); return s }
 
 // New makes the authorizer of a deployment.
-func New(env config.Env, accounts account.Store, counters usage.Store, log *zap.Logger, now func() time.Time) (*Handler, error) {
+func New(env boot.Env, accounts account.Store, counters usage.Store, log *zap.Logger, now func() time.Time) (*Handler, error) {
 	api, err := contract.Load()
 	if err != nil {
 		return nil, err
 	}
-	plans, err := env.PlanSet()
+	plans, err := boot.Parse(env, boot.Plans, account.ParsePlans)
 	if err != nil {
 		return nil, err
 	}
-	upgrade, err := env.URL(config.UpgradeURL)
+	upgrade, err := env.URL(boot.UpgradeURL)
 	if err != nil {
 		return nil, err
 	}
-	cache, err := env.Seconds(config.KeyCacheSeconds, account.DefaultKeyCache)
+	cache, err := env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
 	if err != nil {
 		return nil, err
 	}
-	memory, err := env.Seconds(config.DenialMemorySeconds, usage.DefaultDenialMemory)
+	memory, err := env.Seconds(boot.DenialMemorySeconds, usage.DefaultDenialMemory)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
-	"sekisho/functions/internal/config"
 )
 
 // Tripper is the brake, as far as messages can move it: it has no way back.
@@ -86,26 +86,26 @@ type Config struct {
 var neverStopped = []string{"authorizer", "account", "settle", "brake"}
 
 // FromEnv reads the environment.
-func FromEnv(env config.Env) (Config, error) {
+func FromEnv(env boot.Env) (Config, error) {
 	c := Config{
-		Functions: env.List(config.BrakeFunctions),
-		Rules:     brake.Rules{Alarms: env.List(config.BrakeAlarms), Budget: env(config.BrakeBudget)},
+		Functions: env.List(boot.BrakeFunctions),
+		Rules:     brake.Rules{Alarms: env.List(boot.BrakeAlarms), Budget: env(boot.BrakeBudget)},
 	}
 	if len(c.Functions) == 0 {
-		return Config{}, fmt.Errorf("%s is not set", config.BrakeFunctions)
+		return Config{}, fmt.Errorf("%s is not set", boot.BrakeFunctions)
 	}
 	for _, function := range c.Functions {
 		for _, name := range neverStopped {
 			if function == name || strings.HasSuffix(function, "-"+name) {
-				return Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", config.BrakeFunctions, function)
+				return Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
 			}
 		}
 	}
 	var errs [4]error
-	c.Topic, errs[0] = env.Required(config.BrakeTopicARN)
-	c.API, errs[1] = env.Required(config.APIID)
-	c.Stage, errs[2] = env.Required(config.Stage)
-	c.Rules.BudgetPercent, errs[3] = env.Float(config.BrakeBudgetPercent, 100)
+	c.Topic, errs[0] = env.Required(boot.BrakeTopicARN)
+	c.API, errs[1] = env.Required(boot.APIID)
+	c.Stage, errs[2] = env.Required(boot.Stage)
+	c.Rules.BudgetPercent, errs[3] = env.Float(boot.BrakeBudgetPercent, 100)
 	return c, errors.Join(errs[:]...)
 }
 

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
-	"sekisho/functions/internal/config"
 )
 
 // tripper notes what it is told.
@@ -130,13 +130,13 @@ func TestAFailureIsDeliveredAgain(t *testing.T) {
 
 func environment() map[string]string {
 	return map[string]string{
-		config.BrakeFunctions: "demo-calendar, demo-mcp", config.BrakeTopicARN: topic, config.BrakeAlarms: "demo-spend-rate",
-		config.BrakeBudget: "demo-monthly", config.BrakeBudgetPercent: "80", config.APIID: "abc", config.Stage: "live",
+		boot.BrakeFunctions: "demo-calendar, demo-mcp", boot.BrakeTopicARN: topic, boot.BrakeAlarms: "demo-spend-rate",
+		boot.BrakeBudget: "demo-monthly", boot.BrakeBudgetPercent: "80", boot.APIID: "abc", boot.Stage: "live",
 	}
 }
 
 func TestFromEnv(t *testing.T) {
-	c, err := FromEnv(config.Map(environment()))
+	c, err := FromEnv(boot.Map(environment()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,18 +144,18 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("read %+v", c)
 	}
 	for variable, value := range map[string]string{
-		config.BrakeFunctions: "", config.BrakeTopicARN: "", config.APIID: "", config.Stage: "", config.BrakeBudgetPercent: "all",
+		boot.BrakeFunctions: "", boot.BrakeTopicARN: "", boot.APIID: "", boot.Stage: "", boot.BrakeBudgetPercent: "all",
 	} {
 		env := environment()
 		env[variable] = value
-		if _, err := FromEnv(config.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
+		if _, err := FromEnv(boot.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
 			t.Errorf("%s = %q: %v", variable, value, err)
 		}
 	}
 	for _, never := range []string{"demo-authorizer", "demo-account", "demo-settle", "demo-brake", "brake"} {
 		env := environment()
-		env[config.BrakeFunctions] += "," + never
-		if _, err := FromEnv(config.Map(env)); err == nil || !strings.Contains(err.Error(), never) {
+		env[boot.BrakeFunctions] += "," + never
+		if _, err := FromEnv(boot.Map(env)); err == nil || !strings.Contains(err.Error(), never) {
 			t.Errorf("%s may be stopped: %v", never, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/outbound"
@@ -57,7 +57,7 @@ func newWorld(t *testing.T, env map[string]string) *world {
 		w.mu.Unlock()
 		upstream(rw, r)
 	})))
-	all := map[string]string{config.UpstreamURL: "http://upstream.test/v1/"}
+	all := map[string]string{boot.UpstreamURL: "http://upstream.test/v1/"}
 	for name, value := range env {
 		all[name] = value
 	}
@@ -67,11 +67,11 @@ func newWorld(t *testing.T, env map[string]string) *world {
 		Buckets: &w.store, Dailies: &w.store, Log: zap.New(core), Now: time.Now,
 		Token: func(context.Context) (string, error) { w.tokens++; return w.token, nil },
 	}
-	h, err := newHandler(config.Map(all), deps)
+	h, err := newHandler(boot.Map(all), deps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	timeout, err := config.Map(all).Seconds(config.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
+	timeout, err := boot.Map(all).Seconds(boot.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestAPublicationAndItsPlace(t *testing.T) {
 
 func TestTheDayTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, map[string]string{config.PublishPerDay: "2"})
+		w := newWorld(t, map[string]string{boot.PublishPerDay: "2"})
 		for _, want := range []int{200, 200, 429} {
 			if a := w.publish("hello"); a.StatusCode != want {
 				t.Errorf("%d %s, want %d", a.StatusCode, a.Body, want)
@@ -276,7 +276,7 @@ func TestTheDayTurns(t *testing.T) {
 // TestOverTheDailyLimitNothingIsSent, and the bucket loses no place.
 func TestOverTheDailyLimitNothingIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, map[string]string{config.UpstreamBurst: "2", config.UpstreamRatePerSecond: "0.001"})
+		w := newWorld(t, map[string]string{boot.UpstreamBurst: "2", boot.UpstreamRatePerSecond: "0.001"})
 		for range 10 {
 			w.publish("hello")
 		}
@@ -292,7 +292,7 @@ func TestOverTheDailyLimitNothingIsSent(t *testing.T) {
 // TestTheBucketHoldsForRetriesToo, and its refusal is ours, with a wait.
 func TestTheBucketHoldsForRetriesToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, map[string]string{config.UpstreamBurst: "2", config.UpstreamRatePerSecond: "0.01"})
+		w := newWorld(t, map[string]string{boot.UpstreamBurst: "2", boot.UpstreamRatePerSecond: "0.01"})
 		w.answers(status(503))
 		a := w.fetch("demo")
 		if n := len(w.called()); n != 2 || a.StatusCode != 429 || a.problem.Error != "upstream_bucket_empty" || !a.problem.Retryable {

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/outbound"
@@ -43,7 +43,7 @@ type Deps struct {
 
 // New makes the server of the function "external". Without an upstream in its environment
 // it serves, and tells every caller so.
-func New(env config.Env, d Deps) (*rest.Server, error) {
+func New(env boot.Env, d Deps) (*rest.Server, error) {
 	api, err := contract.Load()
 	if err != nil {
 		return nil, err
@@ -56,12 +56,12 @@ func New(env config.Env, d Deps) (*rest.Server, error) {
 }
 
 // Check says what is wrong with an environment, without making anything.
-func Check(env config.Env) error {
+func Check(env boot.Env) error {
 	_, err := newHandler(env, Deps{})
 	return err
 }
 
-func newHandler(env config.Env, d Deps) (*Handler, error) {
+func newHandler(env boot.Env, d Deps) (*Handler, error) {
 	base, err := baseURL(env)
 	if err != nil || base == nil {
 		return &Handler{}, err
@@ -70,7 +70,7 @@ func newHandler(env config.Env, d Deps) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeout, err := env.Seconds(config.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
+	timeout, err := env.Seconds(boot.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -92,30 +92,30 @@ func newHandler(env config.Env, d Deps) (*Handler, error) {
 	return h, nil
 }
 
-func limits(env config.Env) (bucket ratelimit.Limit, daily int, err error) {
-	if bucket.Burst, err = env.Int(config.UpstreamBurst, DefaultBurst); err != nil {
+func limits(env boot.Env) (bucket ratelimit.Limit, daily int, err error) {
+	if bucket.Burst, err = env.Int(boot.UpstreamBurst, DefaultBurst); err != nil {
 		return bucket, 0, err
 	}
-	if bucket.PerSecond, err = env.Float(config.UpstreamRatePerSecond, DefaultRatePerSecond); err != nil {
+	if bucket.PerSecond, err = env.Float(boot.UpstreamRatePerSecond, DefaultRatePerSecond); err != nil {
 		return bucket, 0, err
 	}
 	if err := bucket.Validate(); err != nil {
-		return bucket, 0, fmt.Errorf("%s, %s: %w", config.UpstreamBurst, config.UpstreamRatePerSecond, err)
+		return bucket, 0, fmt.Errorf("%s, %s: %w", boot.UpstreamBurst, boot.UpstreamRatePerSecond, err)
 	}
-	daily, err = env.Int(config.PublishPerDay, DefaultPublishPerDay)
+	daily, err = env.Int(boot.PublishPerDay, DefaultPublishPerDay)
 	return bucket, daily, err
 }
 
 // baseURL takes no credentials and no query: they would stand in the environment, and in a
 // plan, in clear text.
-func baseURL(env config.Env) (*url.URL, error) {
-	text, err := env.URL(config.UpstreamURL)
+func baseURL(env boot.Env) (*url.URL, error) {
+	text, err := env.URL(boot.UpstreamURL)
 	if err != nil || text == "" {
 		return nil, err
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s: want an address without credentials, query and fragment; the token has a place of its own", config.UpstreamURL)
+		return nil, fmt.Errorf("%s: want an address without credentials, query and fragment; the token has a place of its own", boot.UpstreamURL)
 	}
 	return u, nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"go.uber.org/zap"
 
-	"sekisho/functions/internal/config"
-	"sekisho/functions/internal/dynamo"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/moto"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/ratelimit"
@@ -70,7 +70,7 @@ func TestTwoInstancesShareTheDay(t *testing.T) {
 				w.WriteHeader(http.StatusNoContent)
 			}))
 			defer upstream.Close()
-			env := config.Map(map[string]string{config.UpstreamURL: upstream.URL, config.UpstreamBurst: "100", config.PublishPerDay: "3"})
+			env := boot.Map(map[string]string{boot.UpstreamURL: upstream.URL, boot.UpstreamBurst: "100", boot.PublishPerDay: "3"})
 			store := open(t)
 			today := time.Now() // the day must not turn within the test
 			var instances [2]func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
@@ -173,21 +173,21 @@ func TestTheStoreFails(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	for variable, values := range map[string][]string{
-		config.UpstreamURL:            {"api.example.com", "ftp://example.com", "https://u:SECRET@example.com", "https://example.com?key=SECRET", "https://example.com/#x"},
-		config.UpstreamBurst:          {"0", "-1", "many"},
-		config.UpstreamRatePerSecond:  {"0", "-1", "x"},
-		config.PublishPerDay:          {"-1", "1.5"},
-		config.UpstreamTimeoutSeconds: {"-1", "soon"},
+		boot.UpstreamURL:            {"api.example.com", "ftp://example.com", "https://u:SECRET@example.com", "https://example.com?key=SECRET", "https://example.com/#x"},
+		boot.UpstreamBurst:          {"0", "-1", "many"},
+		boot.UpstreamRatePerSecond:  {"0", "-1", "x"},
+		boot.PublishPerDay:          {"-1", "1.5"},
+		boot.UpstreamTimeoutSeconds: {"-1", "soon"},
 	} {
 		for _, value := range values {
-			env := map[string]string{config.UpstreamURL: "https://example.com", variable: value}
-			if err := Check(config.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
+			env := map[string]string{boot.UpstreamURL: "https://example.com", variable: value}
+			if err := Check(boot.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
 				t.Errorf("%s=%s: %v; want an error that names it", variable, value, err)
 			}
 		}
 	}
 	for _, url := range []string{"", "https://example.com", "https://example.com/v1/"} {
-		if err := Check(config.Map(map[string]string{config.UpstreamURL: url})); err != nil {
+		if err := Check(boot.Map(map[string]string{boot.UpstreamURL: url})); err != nil {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/logging"
 )
 
 // Start is what main does for a function that is nothing but its operations: it serves them
 // in Lambda until the instance ends. The error says why it could not begin.
 func Start(ctx context.Context, getenv func(string) string, function string, operations map[string]Operation) error {
-	log, err := logging.New(getenv, function, os.Stdout)
+	log, err := boot.NewLogger(getenv, function, os.Stdout)
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/local"
-	"sekisho/functions/internal/logging"
+	"sekisho/functions/internal/laptop"
+	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/mcpserver"
 	"sekisho/functions/internal/sqlite"
-	"sekisho/functions/internal/stack"
 )
 
 // startLayer serves the whole service with the suites' fixture in its MCP function, and in
@@ -32,10 +31,10 @@ func startLayer(t *testing.T) string {
 	t.Cleanup(func() { db.Close() })
 	listener, front := listen(t), listen(t)
 	origin := "http://" + front.Addr().String()
-	st, err := stack.New(stack.Config{
-		Functions: stack.Defaults(map[string]string{config.KeyCacheSeconds: "0"}),
+	st, err := laptop.New(laptop.Config{
+		Functions: laptop.Defaults(map[string]string{boot.KeyCacheSeconds: "0"}),
 		Stores:    db, Domain: listener.Addr().String(), Stage: "local", Log: t.Output(), Now: time.Now,
-		Replace: map[string]local.Invoker{"mcp": extendedMCP(t, db, origin)},
+		Replace: map[string]apigateway.Invoker{"mcp": extendedMCP(t, db, origin)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,12 +53,12 @@ func startLayer(t *testing.T) string {
 
 // extendedMCP is the MCP function of a deployment, but for the fixture. The suites call from
 // the endpoint's own origin, which an owner would allow.
-func extendedMCP(t *testing.T, db *sqlite.DB, origin string) local.Invoker {
+func extendedMCP(t *testing.T, db *sqlite.DB, origin string) apigateway.Invoker {
 	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := logging.New(config.Map(nil), "mcp", t.Output())
+	log, err := boot.NewLogger(boot.Map(nil), "mcp", t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func extendedMCP(t *testing.T, db *sqlite.DB, origin string) local.Invoker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return local.Handle(handle)
+	return apigateway.Handle(handle)
 }
 
 func newKey(t *testing.T, db *sqlite.DB) string {

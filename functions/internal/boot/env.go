@@ -1,0 +1,126 @@
+// Package boot is what every function starts with: its environment, its logger, the version
+// that it was built from. An error about the environment names the variable, what is wrong
+// with it and what it takes.
+package boot
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names of the variables. Terraform sets them in AWS, `sekisho up` on a laptop.
+const (
+	AccountsTable       = "SEKISHO_ACCOUNTS_TABLE"
+	UsageTable          = "SEKISHO_USAGE_TABLE"
+	Plans               = "SEKISHO_PLANS"
+	UpgradeURL          = "SEKISHO_UPGRADE_URL"
+	KeyCacheSeconds     = "SEKISHO_KEY_CACHE_SECONDS"
+	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
+	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
+	ToolNames           = "SEKISHO_TOOL_NAMES"
+	LogLevel            = "SEKISHO_LOG_LEVEL"
+
+	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
+	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
+	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"
+	UpstreamRatePerSecond  = "SEKISHO_UPSTREAM_RATE_PER_SECOND"
+	PublishPerDay          = "SEKISHO_PUBLISH_PER_DAY"
+	UpstreamTimeoutSeconds = "SEKISHO_UPSTREAM_TIMEOUT_SECONDS"
+
+	BrakeFunctions     = "SEKISHO_BRAKE_FUNCTIONS"
+	BrakeTopicARN      = "SEKISHO_BRAKE_TOPIC_ARN"
+	BrakeAlarms        = "SEKISHO_BRAKE_ALARMS"
+	BrakeBudget        = "SEKISHO_BRAKE_BUDGET"
+	BrakeBudgetPercent = "SEKISHO_BRAKE_BUDGET_PERCENT"
+	APIID              = "SEKISHO_API_ID"
+	Stage              = "SEKISHO_STAGE"
+)
+
+// Env looks up one variable; "" when it is not set. os.Getenv is one.
+type Env func(name string) string
+
+// Map makes an Env of a map.
+func Map(values map[string]string) Env { return func(name string) string { return values[name] } }
+
+// Required returns a variable that must be set.
+func (e Env) Required(name string) (string, error) {
+	v := e(name)
+	if v == "" {
+		return "", fmt.Errorf("%s is not set", name)
+	}
+	return v, nil
+}
+
+// Seconds returns a number of seconds, 0 or more, with decimals if wanted.
+func (e Env) Seconds(name string, fallback time.Duration) (time.Duration, error) {
+	n, err := e.Float(name, fallback.Seconds())
+	return time.Duration(n * float64(time.Second)), err
+}
+
+// Float returns a number of 0 or more.
+func (e Env) Float(name string, fallback float64) (float64, error) {
+	v := e(name)
+	if v == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(n >= 0 && n <= 1e9) {
+		return 0, fmt.Errorf("%s: want a number of 0 or more, not %q", name, v)
+	}
+	return n, nil
+}
+
+// Int returns a whole number of 0 or more.
+func (e Env) Int(name string, fallback int) (int, error) {
+	v := e(name)
+	if v == "" {
+		return fallback, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: want a whole number of 0 or more, not %q", name, v)
+	}
+	return n, nil
+}
+
+// List returns a comma-separated list without empty members.
+func (e Env) List(name string) []string {
+	var out []string
+	for _, v := range strings.Split(e(name), ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Parse returns what parse makes of a variable, "" where it is not set.
+func Parse[T any](env Env, name string, parse func(string) (T, error)) (T, error) {
+	v, err := parse(env(name))
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
+}
+
+// URL returns an absolute http or https URL, "" when it is not set. It must need no
+// escaping within JSON, because gateway responses substitute it as it is.
+func (e Env) URL(name string) (string, error) {
+	v := e(name)
+	if v == "" {
+		return "", nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
+		return "", fmt.Errorf("%s: want an absolute URL such as https://example.com/plans, not %q", name, v)
+	}
+	for _, r := range v {
+		if r <= ' ' || r > '~' || strings.ContainsRune("\"\\<>", r) {
+			return "", fmt.Errorf("%s: percent-encode the character %q", name, r)
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,208 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"sekisho/functions/internal/gateway"
+)
+
+// serve runs one event through a handler and fails on an error, which must never come.
+func serve(t *testing.T, h http.HandlerFunc, event events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+	t.Helper()
+	response, err := gateway.Handler(h, nil)(t.Context(), event)
+	if err != nil {
+		t.Fatalf("the adapter returned an error: %v", err)
+	}
+	return response
+}
+
+func TestRequest(t *testing.T) {
+	event := events.APIGatewayProxyRequest{
+		HTTPMethod: "POST", Path: "/v1/postal/%E6%9D%B1",
+		Headers: map[string]string{"accept": "text/html", "X-Single": "s"},
+		MultiValueHeaders: map[string][]string{
+			"accept": {"application/json", "text/event-stream"}, "AUTHORIZATION": {"a"}, "authorization": {"b"},
+		},
+		QueryStringParameters:           map[string]string{"a": "2", "only": "é&="},
+		MultiValueQueryStringParameters: map[string][]string{"a": {"1", "2"}},
+		Body:                            base64.StdEncoding.EncodeToString([]byte("body\x00")), IsBase64Encoded: true,
+		RequestContext: events.APIGatewayProxyRequestContext{
+			DomainName: "api.example", Identity: events.APIGatewayRequestIdentity{SourceIP: "192.0.2.1"},
+		},
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	defer cancel()
+	var seen bool
+	_, err := gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = true
+		body, _ := io.ReadAll(r.Body)
+		checks := []struct{ what, got, want string }{
+			{"method", r.Method, "POST"},
+			{"path", r.URL.Path, "/v1/postal/東"},
+			{"escaped path", r.URL.EscapedPath(), "/v1/postal/%E6%9D%B1"},
+			{"query", strings.Join(r.URL.Query()["a"], ","), "1,2"},
+			{"single query", r.URL.Query().Get("only"), "é&="},
+			{"accept", strings.Join(r.Header.Values("Accept"), "|"), "application/json|text/event-stream"},
+			{"authorization", strings.Join(r.Header.Values("authorization"), "|"), "a|b"},
+			{"single header", r.Header.Get("x-single"), "s"},
+			{"body", string(body), "body\x00"},
+			{"host", r.Host, "api.example"},
+			{"client", r.RemoteAddr, "192.0.2.1"},
+		}
+		for _, c := range checks {
+			if c.got != c.want {
+				t.Errorf("%s: got %q, want %q", c.what, c.got, c.want)
+			}
+		}
+		if e, ok := gateway.Event(r.Context()); !ok || e.Path != event.Path {
+			t.Error("the event is not in the context")
+		}
+		if d, ok := r.Context().Deadline(); !ok || d.Year() != 2100 {
+			t.Error("the function's deadline is not in the context")
+		}
+	}), nil)(ctx, event)
+	if err != nil || !seen {
+		t.Fatalf("handler ran: %v, error: %v", seen, err)
+	}
+}
+
+func TestResponse(t *testing.T) {
+	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Add("Vary", "Origin")
+		w.Header().Add("Vary", "Accept")
+		w.WriteHeader(http.StatusTeapot)
+		w.WriteHeader(http.StatusOK)
+		w.Header().Set("Late", "1")
+		_, _ = io.WriteString(w, "短い")
+	}, events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"})
+	if response.StatusCode != http.StatusTeapot || response.Body != "短い" || response.IsBase64Encoded {
+		t.Errorf("got %+v", response)
+	}
+	if response.Headers["Content-Type"] != "text/plain" || response.Headers["Late"] != "" {
+		t.Errorf("headers: %v", response.Headers)
+	}
+	if strings.Join(response.MultiValueHeaders["Vary"], ",") != "Origin,Accept" {
+		t.Errorf("multi-value headers: %v", response.MultiValueHeaders)
+	}
+}
+
+func TestBinaryBody(t *testing.T) {
+	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte{0xff, 0}) },
+		events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"})
+	if !response.IsBase64Encoded || response.Body != "/wA=" {
+		t.Errorf("got %+v", response)
+	}
+}
+
+func TestHeadHasNoBody(t *testing.T) {
+	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "body") },
+		events.APIGatewayProxyRequest{HTTPMethod: "HEAD", Path: "/"})
+	if response.Body != "" || response.StatusCode != 200 {
+		t.Errorf("got %+v", response)
+	}
+}
+
+// TestAlwaysAResponse: what goes wrong is a problem body, never an error (CASES 14).
+func TestAlwaysAResponse(t *testing.T) {
+	var reported any
+	h := gateway.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret inside") }),
+		func(v any, stack []byte) {
+			reported = v
+			if len(stack) == 0 {
+				t.Error("no stack was reported")
+			}
+		})
+	response, err := h(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"})
+	if err != nil || response.StatusCode != 500 || reported != "secret inside" {
+		t.Fatalf("status %d, error %v, reported %v", response.StatusCode, err, reported)
+	}
+	if strings.Contains(response.Body, "secret") || !strings.Contains(response.Body, `"error":"internal"`) {
+		t.Errorf("body: %s", response.Body)
+	}
+
+	response = serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a broken body reached the handler") },
+		events.APIGatewayProxyRequest{HTTPMethod: "POST", Path: "/", Body: "%%%", IsBase64Encoded: true})
+	if response.StatusCode != 400 || !strings.Contains(response.Body, "base64") {
+		t.Errorf("broken base64: %+v", response)
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	type c struct{ name, domain, whole, resource, path, proto, want string }
+	for _, c := range []c{
+		{"stage", "abc.execute-api.eu-west-1.amazonaws.com", "/prod/mcp", "/mcp", "/mcp", "https", "https://abc.execute-api.eu-west-1.amazonaws.com/prod"},
+		{"final slash", "a.example", "/prod/mcp/", "/mcp", "/mcp/", "", "https://a.example/prod"},
+		{"custom domain", "a.example", "/mcp", "/mcp", "/mcp", "", "https://a.example"},
+		{"base path", "a.example", "/base/mcp", "/mcp", "/base/mcp", "", "https://a.example/base"},
+		{"no resource", "a.example", "/prod/mcp", "", "/mcp", "", "https://a.example/prod"},
+		{"never plain to the outside", "a.example", "/prod/mcp", "/mcp", "/mcp", "http", "https://a.example/prod"},
+		{"laptop", "127.0.0.1:8787", "/mcp", "/mcp", "/mcp", "http", "http://127.0.0.1:8787"},
+		{"laptop, unsaid", "localhost:8787", "/local/mcp", "/mcp", "/mcp", "", "http://localhost:8787/local"},
+		{"laptop, IPv6", "[::1]:8787", "/mcp", "/mcp", "/mcp", "", "http://[::1]:8787"},
+		{"laptop behind TLS", "localhost", "/mcp", "/mcp", "/mcp", "https", "https://localhost"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			event := events.APIGatewayProxyRequest{Resource: c.resource, Path: c.path, Headers: map[string]string{"x-forwarded-proto": c.proto, "host": "evil.example"}}
+			event.RequestContext.DomainName, event.RequestContext.Path = c.domain, c.whole
+			got, err := gateway.BaseURL(&event)
+			if err != nil || got != c.want {
+				t.Errorf("got %q, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+	for _, domain := range []string{"", "a@b", "a/b", "a b", "a?b", "[::1", "a:b"} {
+		event := events.APIGatewayProxyRequest{Resource: "/mcp", Path: "/mcp"}
+		event.RequestContext.DomainName, event.RequestContext.Path = domain, "/mcp"
+		if got, err := gateway.BaseURL(&event); err == nil {
+			t.Errorf("domain %q gave %q", domain, got)
+		}
+	}
+}
+
+// FuzzHandler: whatever an event holds, there is a well-formed response, and a text body
+// reaches the handler unchanged.
+func FuzzHandler(f *testing.F) {
+	f.Add([]byte(`{"httpMethod":"POST","path":"/mcp","headers":{"Accept":"*/*"},"body":"{}"}`))
+	f.Add([]byte(`{"httpMethod":"GET","path":"/%zz","multiValueHeaders":{"a":null,"A":["x"]},"queryStringParameters":{"":""}}`))
+	f.Add([]byte(`{"path":"//evil.example/x","body":"AA==","isBase64Encoded":true}`))
+	f.Add([]byte(`{"httpMethod":"\u0000 ","path":"","requestContext":{"domainName":"\n","path":"/"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var event events.APIGatewayProxyRequest
+		if json.Unmarshal(data, &event) != nil {
+			t.Skip()
+		}
+		var body []byte
+		ran := false
+		h := gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ran = true
+			body, _ = io.ReadAll(r.Body)
+			_ = r.URL.String()
+			for name, values := range r.Header {
+				w.Header()[name] = values
+			}
+			_, _ = w.Write(body)
+		}), nil)
+		response, err := h(t.Context(), event)
+		if err != nil || response.StatusCode < 200 || response.StatusCode > 599 {
+			t.Fatalf("status %d, error %v", response.StatusCode, err)
+		}
+		if !utf8.ValidString(response.Body) {
+			t.Fatal("the body is not text")
+		}
+		if ran && !event.IsBase64Encoded && string(body) != event.Body {
+			t.Fatal("the body changed on the way in")
+		}
+		_, _ = gateway.BaseURL(&event)
+	})
+}

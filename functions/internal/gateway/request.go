@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"sekisho/functions/internal/problem"
+)
+
+// request makes an HTTP request of an event. It never fails on what a client can send,
+// except for a body that is not the base64 it claims to be.
+func request(ctx context.Context, event *events.APIGatewayProxyRequest) (*http.Request, *problem.Problem) {
+	body, err := bodyOf(event)
+	if err != nil {
+		return nil, problem.New(problem.BadRequest, "The body is not valid base64.")
+	}
+	target := &url.URL{Path: event.Path, RawQuery: query(event).Encode()}
+	if path, err := url.PathUnescape(event.Path); err == nil && path != event.Path {
+		target.Path, target.RawPath = path, event.Path
+	}
+	header := headers(event)
+	host := header.Get("Host")
+	if host == "" {
+		host = event.RequestContext.DomainName
+	}
+	r := &http.Request{
+		Method:        event.HTTPMethod,
+		URL:           target,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+		Host:          host,
+		RequestURI:    target.RequestURI(),
+		RemoteAddr:    event.RequestContext.Identity.SourceIP,
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	return r.WithContext(context.WithValue(ctx, eventKey{}, event)), nil
+}
+
+func bodyOf(event *events.APIGatewayProxyRequest) ([]byte, error) {
+	if !event.IsBase64Encoded {
+		return []byte(event.Body), nil
+	}
+	return base64.StdEncoding.DecodeString(event.Body)
+}
+
+// headers joins both forms in which an event carries headers. The multi-value form is
+// complete where it is there; the single form, which holds the last value only, fills in
+// what it lacks. Names in different cases are one header (aws/aws-sdk-js#2719).
+func headers(event *events.APIGatewayProxyRequest) http.Header {
+	all := make(http.Header, len(event.MultiValueHeaders)+len(event.Headers))
+	for _, name := range slices.Sorted(maps.Keys(event.MultiValueHeaders)) {
+		for _, value := range event.MultiValueHeaders[name] {
+			all.Add(name, value)
+		}
+	}
+	single := make(http.Header, len(event.Headers))
+	for _, name := range slices.Sorted(maps.Keys(event.Headers)) {
+		if len(all.Values(name)) == 0 {
+			single.Add(name, event.Headers[name])
+		}
+	}
+	maps.Copy(all, single)
+	return all
+}
+
+// query joins both forms of the query the same way; REST events hold it decoded.
+func query(event *events.APIGatewayProxyRequest) url.Values {
+	all := make(url.Values, len(event.MultiValueQueryStringParameters))
+	for name, values := range event.MultiValueQueryStringParameters {
+		all[name] = slices.Clone(values)
+	}
+	for name, value := range event.QueryStringParameters {
+		if len(all[name]) == 0 {
+			all[name] = []string{value}
+		}
+	}
+	return all
+}

@@ -1,0 +1,219 @@
+package apigateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// uri of the integration of a deployed function.
+func uri(name string) string {
+	return "arn:aws:apigateway:eu-west-1:lambda:path/2015-03-31/functions/arn:aws:lambda:eu-west-1:123456789012:function:" + name + "/invocations"
+}
+
+// applied is a description as Terraform applies it: routes and integrations, no schemas and
+// no x-sekisho.
+func applied(refusals string) []byte {
+	proxy := `"x-amazon-apigateway-integration":{"type":"aws_proxy","httpMethod":"POST","uri":"` + uri("stack-dev-things") + `"}`
+	return []byte(`{"openapi":"3.0.3","info":{"title":"t","version":"1"},"security":[{"key":[]}],
+"paths":{
+ "/things":{"get":{` + proxy + `}},
+ "/things/{id}":{"get":{"operationId":"things.get",` + proxy + `},"put":{"operationId":"things.put",` + proxy + `}},
+ "/things/special":{"get":{"operationId":"things.special",` + proxy + `}},
+ "/files/{proxy+}":{"x-amazon-apigateway-any-method":{"operationId":"files.any",` + proxy + `}},
+ "/open":{"x-amazon-apigateway-any-method":{"operationId":"open.any","security":[],` + proxy + `}},
+ "/mock":{"post":{"operationId":"mock.post","security":[],"x-amazon-apigateway-integration":{"type":"mock","passthroughBehavior":"when_no_templates",
+   "requestTemplates":{"application/json":"{\"statusCode\": $stageVariables.mock_status}"},
+   "responses":{"default":{"statusCode":"200","responseTemplates":{"application/json":"{\"state\":\"fine\",\"id\":\"$context.requestId\"}"}},
+                "4\\d{2}":{"statusCode":"418","responseTemplates":{"text/plain":"teapot"}}}}}}
+},
+"x-sekisho-access-log":{"status":"$context.status","admission_id":"$context.authorizer.admission_id","denial":"$context.authorizer.denial","type":"$context.error.responseType","route":"$context.resourcePath","agent":"$context.identity.userAgent"},
+"x-amazon-apigateway-gateway-responses":{` + refusals + `}}`)
+}
+
+// script is what the functions of a fixture do.
+type script struct {
+	authorizer Invoker
+	things     func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
+	settle     func(context.Context, events.CloudwatchLogsEvent) (any, error)
+	refusals   string
+	change     func(*Config)
+}
+
+// fixture is a gateway whose functions remember their events.
+type fixture struct {
+	*Gateway
+	mu         sync.Mutex
+	proxied    []events.APIGatewayProxyRequest
+	authorized []events.APIGatewayCustomAuthorizerRequestTypeRequest
+	records    []map[string]string
+	// left: the gateway was closed without delivering everything.
+	left bool
+}
+
+func newFixture(t *testing.T, s script) *fixture {
+	t.Helper()
+	f := &fixture{}
+	config := Config{
+		Description: applied(s.refusals),
+		Authorizer:  "authorizer", Settle: "settle", Domain: "127.0.0.1:8787", Stage: "dev",
+		FlushDelay: time.Millisecond,
+		Functions: map[string]Function{
+			"things":     {Handler: f.things(s), Timeout: 5 * time.Second, Reserved: Unreserved},
+			"authorizer": {Handler: f.authorizer(s), Timeout: 5 * time.Second, Reserved: Unreserved},
+			"settle":     {Handler: f.settle(s), Timeout: 5 * time.Second, Reserved: Unreserved},
+		},
+	}
+	if s.change != nil {
+		s.change(&config)
+	}
+	g, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Gateway = g
+	t.Cleanup(func() {
+		if f.left {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := g.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *fixture) things(s script) Invoker {
+	return Handle(func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		f.mu.Lock()
+		f.proxied = append(f.proxied, e)
+		f.mu.Unlock()
+		if s.things != nil {
+			return s.things(ctx, e)
+		}
+		return events.APIGatewayProxyResponse{StatusCode: 200, Body: `{"ok":true}`}, nil
+	})
+}
+
+func (f *fixture) authorizer(s script) Invoker {
+	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
+		var e events.APIGatewayCustomAuthorizerRequestTypeRequest
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return nil, err
+		}
+		f.mu.Lock()
+		f.authorized = append(f.authorized, e)
+		f.mu.Unlock()
+		if s.authorizer != nil {
+			return s.authorizer.Invoke(ctx, payload)
+		}
+		return []byte(policy("Allow", "*", `{"admission_id":"adm_1","units":1,"free":false}`)), nil
+	})
+}
+
+func (f *fixture) settle(s script) Invoker {
+	return Handle(func(ctx context.Context, e events.CloudwatchLogsEvent) (any, error) {
+		if s.settle != nil {
+			if answer, err := s.settle(ctx, e); err != nil {
+				return answer, err
+			}
+		}
+		data, err := e.AWSLogs.Parse()
+		if err != nil {
+			return nil, err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, event := range data.LogEvents {
+			var record map[string]string
+			if err := json.Unmarshal([]byte(event.Message), &record); err != nil {
+				return nil, err
+			}
+			f.records = append(f.records, record)
+		}
+		return nil, nil
+	})
+}
+
+// policy is the answer of an authorizer with one statement.
+func policy(effect, resource, context string) string {
+	return `{"principalId":"key_1","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"` +
+		effect + `","Resource":["` + resource + `"]}]},"context":` + context + `}`
+}
+
+func answers(text string) Invoker {
+	return invokerFunc(func(context.Context, []byte) ([]byte, error) { return []byte(text), nil })
+}
+
+func fails(text string) Invoker {
+	return invokerFunc(func(context.Context, []byte) ([]byte, error) { return nil, errors.New(text) })
+}
+
+// call sends a request in process; the headers are pairs of name and value.
+func (f *fixture) call(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://client-chosen.example/", strings.NewReader(body))
+	r.RequestURI = target
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	return w
+}
+
+func (f *fixture) lastEvent(t *testing.T) events.APIGatewayProxyRequest {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.proxied) == 0 {
+		t.Fatal("the function was not invoked")
+	}
+	return f.proxied[len(f.proxied)-1]
+}
+
+// settled flushes the access log and returns what the settle function got.
+func (f *fixture) settled(t *testing.T) []map[string]string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := f.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.records
+}
+
+func wantStatus(t *testing.T, w *httptest.ResponseRecorder, status int) {
+	t.Helper()
+	if w.Code != status {
+		t.Fatalf("status %d, want %d; body %s", w.Code, status, w.Body)
+	}
+}
+
+func wantHeader(t *testing.T, h http.Header, name, want string) {
+	t.Helper()
+	if got := h.Get(name); got != want {
+		t.Errorf("header %s is %q, want %q", name, got, want)
+	}
+}
+
+// callURL sends a request whose URL is set too, as a server does.
+func (f *fixture) callURL(method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w
+}

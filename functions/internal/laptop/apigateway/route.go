@@ -1,0 +1,327 @@
+package apigateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"sekisho/functions/internal/contract"
+)
+
+// route is one method on one resource, with what answers it.
+type route struct {
+	// name is the operationId, empty where the description has none.
+	name string
+	// public routes skip the authorizer.
+	public bool
+	// resource is the path as the description writes it.
+	resource   string
+	resourceID string
+	// limit is how long the gateway waits for the function.
+	limit time.Duration
+	// function serves the route, unless mock does.
+	function *function
+	mock     *mock
+}
+
+// routes finds the route of a request.
+type routes struct {
+	root *node
+	// secured: some operation needs the authorizer.
+	secured bool
+}
+
+// node is a resource in the tree of paths.
+type node struct {
+	literals map[string]*node
+	// param is the child {name}; greedy the child {name+}.
+	param, greedy         *node
+	paramName, greedyName string
+	// methods that the resource has, ANY among them.
+	methods map[string]*route
+}
+
+// add enters a route under its path.
+func (r *routes) add(method, path string, rt *route) error {
+	at := r.root
+	for _, segment := range segments(path) {
+		name, isParam := strings.CutPrefix(segment, "{")
+		name, closed := strings.CutSuffix(name, "}")
+		if isParam != closed {
+			return fmt.Errorf("path %s: unpaired brace in %q", path, segment)
+		}
+		at = at.child(segment, name, isParam)
+	}
+	if at.methods == nil {
+		at.methods = map[string]*route{}
+	}
+	at.methods[method] = rt
+	return nil
+}
+
+func (n *node) child(segment, name string, isParam bool) *node {
+	greedyName, isGreedy := strings.CutSuffix(name, "+")
+	switch {
+	case isParam && isGreedy:
+		if n.greedy == nil {
+			n.greedy, n.greedyName = &node{}, greedyName
+		}
+		return n.greedy
+	case isParam:
+		if n.param == nil {
+			n.param, n.paramName = &node{}, name
+		}
+		return n.param
+	}
+	if n.literals == nil {
+		n.literals = map[string]*node{}
+	}
+	if n.literals[segment] == nil {
+		n.literals[segment] = &node{}
+	}
+	return n.literals[segment]
+}
+
+// match finds the route of a method on a raw path, nil when there is none. Exact segments
+// go before {param}, and {param} before {greedy+}. The parameters stay percent-encoded.
+// The resource is chosen by its path alone: when it lacks the method, nothing else is tried.
+func (r *routes) match(method, path string) (*route, map[string]string) {
+	var params map[string]string
+	n := r.root.find(segments(path), &params)
+	if n == nil {
+		return nil, nil
+	}
+	if rt := n.methods[method]; rt != nil {
+		return rt, params
+	}
+	if rt := n.methods["ANY"]; rt != nil && isInAny(method) {
+		return rt, params
+	}
+	return nil, nil
+}
+
+// isInAny: the methods that ANY stands for (AGW/api-gateway-method-settings-method-request.html).
+func isInAny(method string) bool {
+	switch method {
+	case "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT":
+		return true
+	}
+	return false
+}
+
+func (n *node) find(rest []string, params *map[string]string) *node {
+	if len(rest) == 0 {
+		if n.methods == nil {
+			return nil
+		}
+		return n
+	}
+	if next := n.literals[rest[0]]; next != nil {
+		if found := next.find(rest[1:], params); found != nil {
+			return found
+		}
+	}
+	if n.param != nil && rest[0] != "" {
+		if found := n.param.find(rest[1:], params); found != nil {
+			set(params, n.paramName, rest[0])
+			return found
+		}
+	}
+	if n.greedy != nil && n.greedy.methods != nil {
+		set(params, n.greedyName, strings.Join(rest, "/"))
+		return n.greedy
+	}
+	return nil
+}
+
+func set(params *map[string]string, name, value string) {
+	if *params == nil {
+		*params = map[string]string{}
+	}
+	(*params)[name] = value
+}
+
+// segments splits a path; slashes at its end count for nothing, nor do several at its begin.
+func segments(path string) []string {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, "/")
+}
+
+// described is what the typed view of the description leaves out of an operation.
+type described struct {
+	OperationID string `json:"operationId"`
+	Integration struct {
+		Type                string `json:"type"`
+		URI                 string `json:"uri"`
+		PassthroughBehavior string `json:"passthroughBehavior"`
+		TimeoutInMillis     int64  `json:"timeoutInMillis"`
+	} `json:"x-amazon-apigateway-integration"`
+}
+
+// describedOperations reads them by path and member, such as "get".
+func describedOperations(description []byte) (map[string]map[string]described, error) {
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(description, &doc); err != nil {
+		return nil, fmt.Errorf("description: %w", err)
+	}
+	found := map[string]map[string]described{}
+	for path, members := range doc.Paths {
+		found[path] = map[string]described{}
+		for name, value := range members {
+			var operation described
+			// Other members of a path item, such as parameters, are no objects.
+			if json.Unmarshal(value, &operation) == nil {
+				found[path][name] = operation
+			}
+		}
+	}
+	return found, nil
+}
+
+// parse reads a description. Terraform's projection has no operationId, which the typed view
+// wants: there method and path stand in.
+func parse(description []byte) (*contract.API, error) {
+	var doc map[string]any
+	if err := json.Unmarshal(description, &doc); err != nil {
+		return nil, fmt.Errorf("the description is not a JSON object: %w", err)
+	}
+	paths, _ := doc["paths"].(map[string]any)
+	for path, item := range paths {
+		members, _ := item.(map[string]any)
+		for name, value := range members {
+			operation, ok := value.(map[string]any)
+			if id, _ := operation["operationId"].(string); ok && id == "" {
+				operation["operationId"] = name + " " + path
+			}
+		}
+	}
+	named, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	return contract.Parse(named)
+}
+
+// member is the name of a method in a path item.
+func member(method string) string {
+	if method == "ANY" {
+		return "x-amazon-apigateway-any-method"
+	}
+	return strings.ToLower(method)
+}
+
+func (g *Gateway) buildRoutes(api *contract.API) (*routes, error) {
+	found, err := describedOperations(g.description)
+	if err != nil {
+		return nil, err
+	}
+	r := &routes{root: &node{}}
+	for _, op := range api.Operations {
+		d := found[op.Path][member(op.Method)]
+		rt := &route{
+			public: op.Public, name: d.OperationID, resource: op.Path, resourceID: resourceID(op.Path),
+			limit: g.integrationLimit(d.Integration.TimeoutInMillis),
+		}
+		if strings.EqualFold(d.Integration.Type, "mock") {
+			rt.mock = newMock(op.Integration, d.Integration.PassthroughBehavior)
+		} else if rt.function, err = g.functionOf(op, d.Integration.URI); err != nil {
+			return nil, err
+		}
+		r.secured = r.secured || !op.Public
+		if err := r.add(op.Method, op.Path, rt); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// integrationLimit is how long the gateway waits: what is configured, else what the
+// description says, else 29 s.
+func (g *Gateway) integrationLimit(describedMS int64) time.Duration {
+	if g.config.IntegrationTimeout > 0 {
+		return g.config.IntegrationTimeout
+	}
+	if describedMS > 0 {
+		return time.Duration(describedMS) * time.Millisecond
+	}
+	return IntegrationTimeout
+}
+
+// functionOf finds the function that serves an operation.
+func (g *Gateway) functionOf(op *contract.Operation, uri string) (*function, error) {
+	name := ""
+	if g.config.FunctionOf != nil {
+		name = g.config.FunctionOf(op)
+	}
+	if name == "" {
+		name = functionInURI(uri)
+	}
+	if name == "" {
+		name = op.Function
+	}
+	f := g.functionCalled(name)
+	if f == nil {
+		return nil, fmt.Errorf("%s %s is served by function %q, which is not among the functions (%s)",
+			op.Method, op.Path, name, g.functionNames())
+	}
+	return f, nil
+}
+
+// functionCalled finds a function by its own name or by the one in AWS, nil when there is
+// none. Where the configuration does not say the latter, a deployed function is taken to
+// carry the stack's name before its own; the longest name wins.
+func (g *Gateway) functionCalled(name string) *function {
+	var best *function
+	for own, f := range g.functions {
+		switch {
+		case f.deployed != "":
+			if name == f.deployed {
+				return f
+			}
+		case name == own:
+			return f
+		case strings.HasSuffix(name, "-"+own) && (best == nil || len(own) > len(best.name)):
+			best = f
+		}
+	}
+	return best
+}
+
+// functionInURI takes the name out of the URI of a Lambda proxy integration,
+// arn:aws:apigateway:…:lambda:path/2015-03-31/functions/arn:aws:lambda:…:function:NAME/invocations.
+// It is empty for another URI. A version or alias behind the name is left out.
+func functionInURI(uri string) string {
+	_, rest, ok := strings.Cut(uri, ":function:")
+	if !ok {
+		return ""
+	}
+	name, ok := strings.CutSuffix(rest, "/invocations")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+// findRoute sets the call's route. The error is a *refusal.
+func (g *Gateway) findRoute(c *call) error {
+	if g.config.StageInPath {
+		rest, ok := strings.CutPrefix(c.path, "/"+g.config.Stage)
+		if !ok || rest != "" && rest[0] != '/' {
+			return refuseUnknownRoute()
+		}
+		c.stagePath = "/" + g.config.Stage
+		c.path = "/" + strings.TrimLeft(rest, "/")
+	}
+	c.route, c.pathParams = g.routes.match(c.method, c.path)
+	if c.route == nil {
+		return refuseUnknownRoute()
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package apigateway
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sekisho/functions/internal/contract"
+)
+
+func TestRoutes(t *testing.T) {
+	f := newFixture(t, script{})
+	for _, tc := range []struct {
+		method, path, resource string
+		params                 map[string]string
+	}{
+		{"GET", "/things", "/things", nil},
+		{"GET", "/things/", "/things", nil},
+		{"GET", "/things//", "/things", nil},
+		{"GET", "//things", "/things", nil},
+		{"GET", "/things/special", "/things/special", nil},
+		{"GET", "/things/special/", "/things/special", nil},
+		{"GET", "/things/7", "/things/{id}", map[string]string{"id": "7"}},
+		{"GET", "/things/7/", "/things/{id}", map[string]string{"id": "7"}},
+		{"PUT", "/things/7", "/things/{id}", map[string]string{"id": "7"}},
+		// The resource is chosen by path, then it lacks the method.
+		{"PUT", "/things/special", "", nil},
+		{"DELETE", "/things/7", "", nil},
+		{"POST", "/things", "", nil},
+		{"get", "/things", "", nil},
+		// Parameters stay encoded, and an encoded slash is no slash.
+		{"GET", "/things/a%2Fb", "/things/{id}", map[string]string{"id": "a%2Fb"}},
+		{"GET", "/things/%EF%BC%91", "/things/{id}", map[string]string{"id": "%EF%BC%91"}},
+		{"GET", "/things/a+b", "/things/{id}", map[string]string{"id": "a+b"}},
+		{"GET", "/things/..", "/things/{id}", map[string]string{"id": ".."}},
+		{"GET", "/things/7/parts", "", nil},
+		{"GET", "/t%68ings", "", nil},
+		{"DELETE", "/files/a/b/c", "/files/{proxy+}", map[string]string{"proxy": "a/b/c"}},
+		{"GET", "/files/a/../b/", "/files/{proxy+}", map[string]string{"proxy": "a/../b"}},
+		{"GET", "/files/a//b", "/files/{proxy+}", map[string]string{"proxy": "a//b"}},
+		{"GET", "/files", "", nil},
+		{"PATCH", "/open", "/open", nil},
+		{"TRACE", "/open", "", nil},
+		{"GET", "/", "", nil},
+		{"GET", "/.well-known/oauth-protected-resource", "", nil},
+		{"OPTIONS", "*", "", nil},
+	} {
+		t.Run(tc.method+" "+tc.path, func(t *testing.T) {
+			f.proxied = nil
+			w := f.call(tc.method, tc.path, "")
+			if tc.resource == "" {
+				wantStatus(t, w, http.StatusForbidden) // this description has no 404
+				wantHeader(t, w.Header(), "x-amzn-ErrorType", "MissingAuthenticationTokenException")
+				if len(f.proxied) != 0 {
+					t.Error("a function was invoked")
+				}
+				return
+			}
+			wantStatus(t, w, http.StatusOK)
+			e := f.lastEvent(t)
+			if e.Resource != tc.resource || !maps.Equal(e.PathParameters, tc.params) {
+				t.Errorf("resource %s %v, want %s %v", e.Resource, e.PathParameters, tc.resource, tc.params)
+			}
+			if want := "/" + strings.TrimLeft(tc.path, "/"); e.Path != want {
+				t.Errorf("event.path is %q, want %q", e.Path, want)
+			}
+		})
+	}
+}
+
+// TestNoRedirects goes through a real server and client.
+func TestNoRedirects(t *testing.T) {
+	f := newFixture(t, script{})
+	server := httptest.NewUnstartedServer(f)
+	server.Config = f.Server()
+	server.Start()
+	defer server.Close()
+	client := server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for path, status := range map[string]int{
+		"/things/": 200, "//things": 200, "/things/../things": 403, "/open/": 200, "/things/a%2F..%2Fb": 200,
+	} {
+		response, err := client.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != status {
+			t.Errorf("%s: status %d, want %d", path, response.StatusCode, status)
+		}
+	}
+	r, err := http.NewRequest("OPTIONS", server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.URL.Opaque = "*"
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != 403 {
+		t.Errorf("OPTIONS *: status %d", response.StatusCode)
+	}
+	client.CloseIdleConnections()
+}
+
+// TestLargeBodies goes through a real server and client.
+func TestLargeBodies(t *testing.T) {
+	f := newFixture(t, script{})
+	server := httptest.NewUnstartedServer(f)
+	server.Config = f.Server()
+	server.Start()
+	defer server.Close()
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	for _, tc := range []struct {
+		body   io.Reader
+		status int
+	}{
+		{strings.NewReader(strings.Repeat("x", 5<<20)), 200},
+		{io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20))), 200}, // chunked
+		{io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody+1))), 413},
+	} {
+		response, err := client.Post(server.URL+"/open", "text/plain", tc.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != tc.status {
+			t.Errorf("status %d, want %d", response.StatusCode, tc.status)
+		}
+	}
+}
+
+func TestStageInPath(t *testing.T) {
+	f := newFixture(t, script{change: func(c *Config) { c.StageInPath = true }})
+	wantStatus(t, f.call("GET", "/dev/things/7/", ""), http.StatusOK)
+	if e := f.lastEvent(t); e.Path != "/things/7/" || e.RequestContext.Path != "/dev/things/7/" || e.RequestContext.Stage != "dev" {
+		t.Errorf("path %q, requestContext.path %q", e.Path, e.RequestContext.Path)
+	}
+	wantStatus(t, f.call("GET", "/things/7", ""), http.StatusForbidden)
+	wantStatus(t, f.call("GET", "/device/things/7", ""), http.StatusForbidden)
+}
+
+func TestFunctionInURI(t *testing.T) {
+	for text, want := range map[string]string{
+		uri("postal"):      "postal",
+		uri("postal:live"): "postal",
+		uri("a-b_c"):       "a-b_c",
+		"":                 "",
+		"arn:aws:lambda:eu-west-1:123456789012:function:x": "",
+	} {
+		if got := functionInURI(text); got != want {
+			t.Errorf("functionInURI(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFunctionOf: the longest name that a deployed name ends with is meant.
+func TestFunctionOf(t *testing.T) {
+	g := &Gateway{functions: map[string]*function{"tool": {name: "tool"}, "big-tool": {name: "big-tool"}}}
+	op := &contract.Operation{Method: "GET", Path: "/x"}
+	for name, want := range map[string]string{"tool": "tool", "stack-tool": "tool", "stack-big-tool": "big-tool"} {
+		f, err := g.functionOf(op, uri(name))
+		if err != nil || f.name != want {
+			t.Errorf("%s: %v, %v; want %s", name, f, err, want)
+		}
+	}
+	for _, name := range []string{"stool", "other", ""} {
+		if f, err := g.functionOf(op, uri(name)); err == nil {
+			t.Errorf("%q found %s", name, f.name)
+		}
+	}
+	g.config.FunctionOf = func(*contract.Operation) string { return "tool" }
+	if f, err := g.functionOf(op, uri("other")); err != nil || f.name != "tool" {
+		t.Errorf("FunctionOf is not asked first: %v, %v", f, err)
+	}
+}
+
+// TestDeployedNames: where they are known, nothing else is meant by a URI.
+func TestDeployedNames(t *testing.T) {
+	g := &Gateway{functions: map[string]*function{
+		"tool": {name: "tool", deployed: "stack-tool"}, "other": {name: "other", deployed: "stack-extra-tool"},
+	}}
+	for name, want := range map[string]string{"stack-tool": "tool", "stack-extra-tool": "other", "other-tool": "", "tool": "", "": ""} {
+		got := ""
+		if f := g.functionCalled(name); f != nil {
+			got = f.name
+		}
+		if got != want {
+			t.Errorf("%q found %q, want %q", name, got, want)
+		}
+	}
+}
+
+// FuzzMatch checks that what matches is put together to what was asked.
+func FuzzMatch(f *testing.F) {
+	for _, path := range []string{"/", "/a", "/a/b", "/a/b/c", "//a//", "/a/%2F", "/x/y/z/", "/a/{b}", ""} {
+		f.Add(path)
+	}
+	r := &routes{root: &node{}}
+	patterns := []string{"/a", "/a/b", "/a/{one}", "/a/{one}/c", "/{top}", "/x/{rest+}", "/x/{mid}/z"}
+	for _, pattern := range patterns {
+		if err := r.add("GET", pattern, &route{resource: pattern}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		rt, params := r.match("GET", path)
+		if rt == nil {
+			return
+		}
+		built := rt.resource
+		for name, value := range params {
+			if value == "" {
+				t.Fatalf("%q: parameter %s is empty", path, name)
+			}
+			built = strings.Replace(built, "{"+name+"+}", value, 1)
+			if !strings.Contains(value, "{") {
+				built = strings.Replace(built, "{"+name+"}", value, 1)
+			}
+		}
+		if !strings.Contains(path, "{") && built != "/"+strings.Trim(path, "/") {
+			t.Fatalf("%q matched %s with %v", path, rt.resource, params)
+		}
+	})
+}

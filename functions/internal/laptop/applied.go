@@ -1,0 +1,162 @@
+package laptop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sekisho/functions/internal/laptop/apigateway"
+)
+
+// Applied is what Terraform applied, as the stack's output "applied" tells it.
+type Applied struct {
+	Stage string `json:"stage"`
+	// Body is the OpenAPI document that API Gateway was given.
+	Body string `json:"body"`
+	// StageVariables are what gateway responses substitute.
+	StageVariables map[string]string `json:"stage_variables"`
+	// AccessLogFormat is a JSON object of variables.
+	AccessLogFormat string `json:"access_log_format"`
+	// Throttle of the stage, over all methods.
+	Throttle struct {
+		RatePerSecond float64 `json:"rate_per_second"`
+		Burst         int     `json:"burst"`
+	} `json:"throttle"`
+	// Functions by the contract's names.
+	Functions map[string]AppliedFunction `json:"functions"`
+}
+
+// AppliedFunction is what one function runs with.
+type AppliedFunction struct {
+	// Name in AWS.
+	Name                string            `json:"name"`
+	MemoryMB            int               `json:"memory_mb"`
+	TimeoutSeconds      int               `json:"timeout_seconds"`
+	ReservedConcurrency int               `json:"reserved_concurrency"` // -1: unreserved
+	Environment         map[string]string `json:"environment"`
+}
+
+// howToGetApplied ends the messages about a file that holds nothing of the kind.
+const howToGetApplied = "make one with: terraform -chdir=envs/dev output -json >applied.json"
+
+// ParseApplied finds the output "applied" in what Terraform prints: `terraform output -json`,
+// also of one output, and `terraform show -json`. The error says what is missing, and how
+// to make a file that has it.
+func ParseApplied(printed []byte) (Applied, error) {
+	if !json.Valid(printed) {
+		return Applied{}, errors.New("it is not JSON; " + howToGetApplied)
+	}
+	found := findApplied(printed, 0)
+	switch {
+	case len(found) == 0:
+		return Applied{}, errors.New("it holds no output \"applied\" of an applied stack; " + howToGetApplied)
+	case len(found) > 1 && !allEqual(found):
+		return Applied{}, fmt.Errorf("it holds the output \"applied\" of %d stacks; give one: terraform output -json NAME >applied.json", len(found))
+	}
+	return found[0].checked()
+}
+
+// maxNesting is how deep the output may lie: values, outputs, name, value, applied.
+const maxNesting = 6
+
+// findApplied collects the objects that have the shape, wherever outputs hold them. The
+// resources of a state are no outputs.
+func findApplied(raw json.RawMessage, depth int) []Applied {
+	var members map[string]json.RawMessage
+	if depth > maxNesting || json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	var a Applied
+	if members["body"] != nil && members["functions"] != nil && json.Unmarshal(raw, &a) == nil {
+		return []Applied{a}
+	}
+	var found []Applied
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name != "root_module" {
+			found = append(found, findApplied(members[name], depth+1)...)
+		}
+	}
+	return found
+}
+
+// allEqual: the same stack may be told by two outputs.
+func allEqual(list []Applied) bool {
+	return !slices.ContainsFunc(list, func(a Applied) bool { return a.Body != list[0].Body })
+}
+
+func (a Applied) checked() (Applied, error) {
+	for name, missing := range map[string]bool{
+		"body": a.Body == "", "stage": a.Stage == "", "stage_variables": a.StageVariables == nil,
+		"access_log_format": a.AccessLogFormat == "", "throttle": a.Throttle.RatePerSecond == 0, "functions": len(a.Functions) == 0,
+	} {
+		if missing {
+			return Applied{}, fmt.Errorf("its output \"applied\" has no %s; apply this version of the stack first, then %s", name, howToGetApplied)
+		}
+	}
+	for name, f := range a.Functions {
+		if f.Name == "" || f.TimeoutSeconds <= 0 || f.MemoryMB <= 0 {
+			return Applied{}, fmt.Errorf("function %s: name, memory_mb and timeout_seconds must be there, not %q, %d and %d", name, f.Name, f.MemoryMB, f.TimeoutSeconds)
+		}
+	}
+	return a, nil
+}
+
+// Config serves what was applied. What it leaves open are the surroundings: Domain, Log and
+// Now, and the stores, which each function's environment names. platform is what the Lambda
+// service adds to the environment of every function: region, credentials.
+//
+// leftOut are functions that this program does not have and that no call reaches, because
+// neither a route nor the access log leads to them.
+func (a Applied) Config(platform map[string]string) (c Config, leftOut []string, err error) {
+	c = Config{
+		Description: []byte(a.Body), Stage: a.Stage, StageInPath: true, StageVariables: a.StageVariables,
+		Throttle:  &apigateway.Throttle{Rate: a.Throttle.RatePerSecond, Burst: a.Throttle.Burst},
+		Functions: map[string]Function{},
+	}
+	if err := json.Unmarshal([]byte(a.AccessLogFormat), &c.AccessLogFormat); err != nil {
+		return Config{}, nil, fmt.Errorf("access_log_format is no JSON object of texts: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Functions)) {
+		f := a.Functions[name]
+		if builders[name] == nil {
+			if name == Settle || strings.Contains(a.Body, ":function:"+f.Name+"/") {
+				return Config{}, nil, fmt.Errorf("function %q serves calls, and this program does not have it (it has %s); use the sekisho that was built from the same commit as the zips",
+					name, strings.Join(slices.Sorted(maps.Keys(builders)), ", "))
+			}
+			leftOut = append(leftOut, name)
+			continue
+		}
+		c.Functions[name] = f.function(platform)
+	}
+	return c, leftOut, nil
+}
+
+func (f AppliedFunction) function(platform map[string]string) Function {
+	env := maps.Clone(platform)
+	if env == nil {
+		env = map[string]string{}
+	}
+	// docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+	env["AWS_LAMBDA_FUNCTION_NAME"] = f.Name
+	env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = strconv.Itoa(f.MemoryMB)
+	maps.Copy(env, f.Environment)
+	return Function{
+		DeployedName: f.Name, Env: env, MemoryMB: f.MemoryMB, Reserved: f.ReservedConcurrency,
+		Timeout: time.Duration(f.TimeoutSeconds) * time.Second,
+	}
+}
+
+// Region that the functions are in, as the description names them; "" when it names none.
+func (a Applied) Region() string {
+	_, rest, ok := strings.Cut(a.Body, ":apigateway:")
+	if !ok {
+		return ""
+	}
+	region, _, _ := strings.Cut(rest, ":")
+	return region
+}

@@ -1,0 +1,172 @@
+// Package chargeback splits a month by key and tool: what was charged, given back and
+// denied, and which share of the bill that is.
+//
+// Charged and refunded units are the counters': each admission and each refund notes its
+// operation in the write that it makes anyway. Denied calls are counted by key alone, and
+// split by tool from the access log, which API Gateway writes anyway. So figures per tool
+// cost no write. Where the log knows less than the counter, for instance because its
+// records have expired, the difference is a row of its own: the sums are always the
+// counters'.
+package chargeback
+
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+
+	"sekisho/functions/internal/money/cost"
+	"sekisho/functions/internal/usage"
+)
+
+// Names of rows that stand for no tool.
+const (
+	// NotInLog has what the counter knows and the log does not.
+	NotInLog = "(not in the log)"
+	// NotCounted has, with a minus, what the log knows and the counter not yet: denials are
+	// counted minutes after they are logged.
+	NotCounted = "(not counted yet)"
+)
+
+// Subject is what a denial is about.
+type Subject struct{ Meter, Operation string }
+
+// Denials are numbers of denied calls.
+type Denials map[Subject]int64
+
+// Meter is a key, or a line of rotated keys, with its counters.
+type Meter struct {
+	ID, User, Plan, Name string
+	Counts               usage.Counts
+}
+
+// Row is one tool of one meter.
+type Row struct {
+	Meter, User, Plan, Name string
+	// Tool is an operation's ID, NotInLog or NotCounted.
+	Tool string
+	// Charged units, of which Refunded were given back; Denied calls.
+	Charged, Refunded, Denied int64
+	// Share of the bill, in ten-thousandths of a percent.
+	Share int64
+	// Cents of the bill.
+	Cents int64
+}
+
+// Prices weigh calls against each other; only their proportions matter.
+type Prices struct {
+	Admitted, Failed, Denied *big.Rat
+	// Units of a call by operation; 1 where it is missing.
+	Units map[string]int64
+}
+
+// Decimals of Row.Share, and its sum: 100 %.
+const (
+	ShareDecimals = 4
+	wholeShare    = 100
+)
+
+// Sheet is a month, split.
+type Sheet struct {
+	Rows []Row
+	// Strangers are denied calls in the log of meters that are not in the store.
+	Strangers int64
+	// Unshared: there was nothing to share the bill by.
+	Unshared bool
+}
+
+// Split makes the rows of all meters, in the order of user, meter and tool. bill is in USD;
+// its shares are whole cents that add up to it.
+func Split(meters []Meter, denials Denials, prices Prices, bill *big.Rat) Sheet {
+	byMeter := map[string]map[string]int64{}
+	for s, n := range denials {
+		if byMeter[s.Meter] == nil {
+			byMeter[s.Meter] = map[string]int64{}
+		}
+		byMeter[s.Meter][s.Operation] += n
+	}
+	var sheet Sheet
+	for _, m := range meters {
+		sheet.Rows = append(sheet.Rows, m.rows(byMeter[m.ID])...)
+		delete(byMeter, m.ID)
+	}
+	for _, operations := range byMeter {
+		for _, n := range operations {
+			sheet.Strangers += n
+		}
+	}
+	slices.SortFunc(sheet.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Meter, b.Meter), cmp.Compare(a.Tool, b.Tool))
+	})
+	sheet.share(prices, bill)
+	return sheet
+}
+
+// rows are one for each tool, and one for what no tool accounts for.
+func (m Meter) rows(denied map[string]int64) []Row {
+	tools := slices.Collect(maps.Keys(m.Counts.Operations))
+	tools = slices.AppendSeq(tools, maps.Keys(denied))
+	slices.Sort(tools)
+	var rows []Row
+	rest := Row{Charged: m.Counts.Used + m.Counts.Refunded, Refunded: m.Counts.Refunded, Denied: m.Counts.Denied}
+	for _, tool := range slices.Compact(tools) {
+		o := m.Counts.Operations[tool]
+		r := Row{Tool: tool, Charged: o.Charged, Refunded: o.Refunded, Denied: denied[tool]}
+		rest.Charged -= r.Charged
+		rest.Refunded -= r.Refunded
+		rest.Denied -= r.Denied
+		if r.Charged != 0 || r.Refunded != 0 || r.Denied != 0 {
+			rows = append(rows, r)
+		}
+	}
+	if rest != (Row{}) {
+		rest.Tool = NotInLog
+		if rest.Denied < 0 {
+			rest.Tool = NotCounted
+		}
+		rows = append(rows, rest)
+	}
+	for i := range rows {
+		rows[i].Meter, rows[i].User, rows[i].Plan, rows[i].Name = m.ID, m.User, m.Plan, m.Name
+	}
+	return rows
+}
+
+func (s *Sheet) share(prices Prices, bill *big.Rat) {
+	weights := make([]*big.Rat, len(s.Rows))
+	sum := new(big.Rat)
+	for i, r := range s.Rows {
+		weights[i] = r.weight(prices)
+		sum.Add(sum, weights[i])
+	}
+	s.Unshared = sum.Sign() == 0
+	shares := cost.Shares(big.NewRat(wholeShare, 1), weights, ShareDecimals)
+	cents := cost.Shares(bill, weights, 2)
+	for i := range s.Rows {
+		s.Rows[i].Share, s.Rows[i].Cents = shares[i], cents[i]
+	}
+}
+
+// weight is what the calls of a row cost by the model. A correction below zero weighs
+// nothing: the rows that it corrects were logged, and so they happened.
+func (r Row) weight(p Prices) *big.Rat {
+	units := max(1, p.Units[r.Tool])
+	times := func(n int64, usd *big.Rat, per int64) *big.Rat {
+		return new(big.Rat).Mul(big.NewRat(max(0, n), per), usd)
+	}
+	w := times(r.Charged-r.Refunded, p.Admitted, units)
+	w.Add(w, times(r.Refunded, p.Failed, units))
+	return w.Add(w, times(r.Denied, p.Denied, 1))
+}
+
+// Totals are the sums of the rows.
+func (s Sheet) Totals() (t Row) {
+	for _, r := range s.Rows {
+		t.Charged += r.Charged
+		t.Refunded += r.Refunded
+		t.Denied += r.Denied
+		t.Share += r.Share
+		t.Cents += r.Cents
+	}
+	return t
+}

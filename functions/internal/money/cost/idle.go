@@ -1,0 +1,38 @@
+package cost
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math/big"
+
+	"sekisho/functions/internal/money/price"
+)
+
+//go:embed idle.json
+var idle []byte
+
+// Idle is what a stack has that costs something without a single call. A test compares it
+// with Terraform's plan of envs/dev.
+type Idle struct {
+	KMSKeys int64 `json:"kms_keys"`
+	// AlarmMetrics counts the metrics that the alarms look at: that is how they are billed.
+	AlarmMetrics int64 `json:"alarm_metrics"`
+}
+
+// IdleStack returns the embedded figures.
+func IdleStack() (Idle, error) {
+	var i Idle
+	if err := json.Unmarshal(idle, &i); err != nil {
+		return Idle{}, fmt.Errorf("idle.json: %w", err)
+	}
+	return i, nil
+}
+
+// Idle prices a month without calls.
+func (m Model) Idle(i Idle) []Line {
+	return []Line{
+		m.line("encryption key", item{big.NewRat(i.KMSKeys, 1), "KMS keys", price.KeyMonth}),
+		m.line("alarms", item{big.NewRat(i.AlarmMetrics, 1), "metrics watched", price.AlarmMetricMonth}),
+	}
+}

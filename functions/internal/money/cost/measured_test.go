@@ -1,0 +1,165 @@
+package cost_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"sekisho/functions/internal/money/cost"
+	"sekisho/functions/internal/moto"
+)
+
+var update = flag.Bool("update", false, "write the files that these tests compare with")
+
+var emulator moto.Shared
+
+func TestMain(m *testing.M) { os.Exit(emulator.Run(m)) }
+
+// thousand says how many calls of each outcome and way are made, cold and warm: 1,000.
+var thousand = map[cost.Outcome]map[cost.Via]int{
+	cost.Admitted: {cost.MCP: 150, cost.REST: 100},
+	cost.Denied:   {cost.MCP: 75, cost.REST: 75},
+	cost.Failed:   {cost.MCP: 50, cost.REST: 50},
+}
+
+// TestMeasured makes 1,000 calls on the stack and compares what they did with the figures
+// that prices are multiplied with. Counts must be the same; bytes may differ by 3 %, since
+// times and IDs have no fixed length.
+func TestMeasured(t *testing.T) {
+	w := newWorld(t)
+	got := cost.Measurement{
+		Note: "What calls made the stack do, in total. Made by TestMeasured: make generate. " +
+			"laptop_ms: medians of the functions' durations on the machine that made this, over an emulator of DynamoDB.",
+		LaptopMS: map[string]int64{}, Kinds: map[string]cost.Counts{},
+	}
+	total := int64(0)
+	for _, kind := range cost.Kinds() {
+		counts := w.measure(kind, thousand[kind.Outcome][kind.Via])
+		got.Kinds[kind.String()] = counts
+		total += counts.Calls
+	}
+	for _, name := range cost.Functions {
+		got.LaptopMS[name] = w.median(name)
+	}
+	if total != 1000 {
+		t.Errorf("%d calls, want 1,000", total)
+	}
+	if len(w.wire.unknown) > 0 {
+		t.Errorf("requests to DynamoDB that were not counted: %v", w.wire.unknown)
+	}
+	t.Logf("the largest item has %d bytes; laptop_ms %v", w.wire.largest, got.LaptopMS)
+	if *update {
+		write(t, "measured.json", got)
+		return
+	}
+	want, err := cost.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, counts := range got.Kinds {
+		for _, difference := range compare(counts, want.Kinds[name]) {
+			t.Errorf("%s: %s. If that is meant, run make generate, and look at what a call costs now", name, difference)
+		}
+	}
+}
+
+// measure makes n calls of a kind, one after the other, and delivers the log of each to
+// settle before the next: one delivery for one record is the most that can be billed.
+func (w *world) measure(kind cost.Kind, n int) cost.Counts {
+	w.t.Helper()
+	plan, code := plentiful, "1000001"
+	switch kind.Outcome {
+	case cost.Denied:
+		plan = used1
+	case cost.Failed:
+		code = "0000000"
+	}
+	key := w.key(plan, strings.ReplaceAll(kind.String(), " ", "-"))
+	if kind.Outcome == cost.Denied {
+		w.call(cost.REST, key, "1000001") // the one call of the plan
+	}
+	w.forget()
+	if kind.Warm {
+		w.one(kind, key, code)
+	}
+	before := w.invocations()
+	w.wire.take()
+	records, accessBytes, logBytes := w.access.lines.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
+	c := cost.Counts{Calls: int64(n), Invocations: map[string]int64{}}
+	for range n {
+		if !kind.Warm {
+			w.forget()
+		}
+		c.AnswerBytes += w.one(kind, key, code)
+	}
+	c.ReadUnits, c.WriteUnits = w.wire.take()
+	c.APIRequests, c.AccessLogBytes = w.access.lines.Load()-records, w.access.bytes.Load()-accessBytes
+	c.FunctionLogBytes = w.logs.bytes.Load() - logBytes
+	for name, now := range w.invocations() {
+		if d := now - before[name]; d > 0 {
+			c.Invocations[name] = d
+		}
+	}
+	return c
+}
+
+// one makes a call and sees to it that it ended as its kind says.
+func (w *world) one(kind cost.Kind, key, code string) (size int64) {
+	w.t.Helper()
+	status, body, size := w.call(kind.Via, key, code)
+	want := map[cost.Outcome]struct {
+		status int
+		says   string
+	}{
+		cost.Admitted: {200, "千代田"}, cost.Failed: {404, "not_found"}, cost.Denied: {429, "limit_exceeded"},
+	}[kind.Outcome]
+	if kind.Via == cost.MCP {
+		want.status = 200
+	}
+	if status != want.status || !strings.Contains(body, want.says) {
+		w.t.Fatalf("%s: answer %d %s", kind, status, body)
+	}
+	if err := w.stack.Flush(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	return size
+}
+
+func compare(got, want cost.Counts) (differences []string) {
+	exact := func(what string, got, want int64) {
+		if got != want {
+			differences = append(differences, fmt.Sprintf("%s: %d, measured.json has %d", what, got, want))
+		}
+	}
+	near := func(what string, got, want int64) {
+		if d := got - want; d*100 > want*3 || -d*100 > want*3 {
+			differences = append(differences, fmt.Sprintf("%s: %d, measured.json has %d", what, got, want))
+		}
+	}
+	exact("calls", got.Calls, want.Calls)
+	exact("requests to the API", got.APIRequests, want.APIRequests)
+	exact("read units", got.ReadUnits, want.ReadUnits)
+	exact("write units", got.WriteUnits, want.WriteUnits)
+	if !maps.Equal(got.Invocations, want.Invocations) {
+		differences = append(differences, fmt.Sprintf("invocations: %v, measured.json has %v", got.Invocations, want.Invocations))
+	}
+	near("bytes of the access log", got.AccessLogBytes, want.AccessLogBytes)
+	near("bytes of the functions' logs", got.FunctionLogBytes, want.FunctionLogBytes)
+	near("bytes of the answers", got.AnswerBytes, want.AnswerBytes)
+	return differences
+}
+
+func write(t *testing.T, path string, v any) {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,128 @@
+package cost
+
+import (
+	"math/big"
+
+	"sekisho/functions/internal/money/price"
+)
+
+// Line is what one part of the service costs.
+type Line struct {
+	Name string
+	// USD is exact.
+	USD *big.Rat
+	// Counted says of what, and how much.
+	Counted []Quantity
+}
+
+// Quantity is an amount of what AWS bills.
+type Quantity struct {
+	Amount *big.Rat
+	Unit   string
+}
+
+// The lines, in the order in which they are shown.
+const (
+	lineGateway  = "gateway"
+	lineDynamoDB = "DynamoDB"
+	lineLogs     = "logs"
+	lineDataOut  = "data out"
+)
+
+// Model prices calls.
+type Model struct {
+	Measured *Measurement
+	Prices   price.Table
+	Setup    Setup
+}
+
+// needs are the billed quantities of some calls.
+type needs struct {
+	requests, reads, writes, logBytes, answerBytes *big.Rat
+	invocations                                    map[string]*big.Rat
+}
+
+func newNeeds() *needs {
+	n := &needs{
+		requests: new(big.Rat), reads: new(big.Rat), writes: new(big.Rat), logBytes: new(big.Rat), answerBytes: new(big.Rat),
+		invocations: map[string]*big.Rat{},
+	}
+	for _, name := range Functions {
+		n.invocations[name] = new(big.Rat)
+	}
+	return n
+}
+
+// add counts a number of calls of a kind in.
+func (n *needs) add(c Counts, calls *big.Rat) {
+	scaled := func(to *big.Rat, total int64) {
+		to.Add(to, new(big.Rat).Mul(calls, big.NewRat(total, c.Calls)))
+	}
+	scaled(n.requests, c.APIRequests)
+	scaled(n.reads, c.ReadUnits)
+	scaled(n.writes, c.WriteUnits)
+	scaled(n.logBytes, c.AccessLogBytes+c.FunctionLogBytes)
+	scaled(n.answerBytes, c.AnswerBytes)
+	for name, total := range c.Invocations {
+		scaled(n.invocations[name], total)
+	}
+}
+
+// Lines prices the calls of a month, each as the first in a while that its instance sees.
+// Their sum is the total.
+func (m Model) Lines(t Traffic) []Line {
+	n := newNeeds()
+	for _, outcome := range []Outcome{Admitted, Failed, Denied} {
+		n.add(m.Measured.Of(Kind{outcome, t.Via, false}), t.Number(outcome))
+	}
+	return m.price(n)
+}
+
+// One is what a single call of a kind costs.
+func (m Model) One(k Kind) *big.Rat {
+	n := newNeeds()
+	n.add(m.Measured.Of(k), big.NewRat(1, 1))
+	return Total(m.price(n))
+}
+
+const bytesPerGB = 1_000_000_000
+
+func (m Model) price(n *needs) []Line {
+	gb := func(bytes *big.Rat) *big.Rat { return new(big.Rat).Quo(bytes, big.NewRat(bytesPerGB, 1)) }
+	lines := []Line{m.line(lineGateway, item{n.requests, "requests", price.GatewayRequest})}
+	for _, name := range Functions {
+		gbs := new(big.Rat).Mul(n.invocations[name], m.Setup.gbSeconds(name))
+		lines = append(lines, m.line(name,
+			item{n.invocations[name], "invocations", price.LambdaRequest}, item{gbs, "GB-seconds", price.LambdaGBSecond}))
+	}
+	return append(lines,
+		m.line(lineDynamoDB, item{n.writes, "write units", price.WriteUnit}, item{n.reads, "read units", price.ReadUnit}),
+		m.line(lineLogs, item{gb(n.logBytes), "GB taken in", price.LogsIngestedGB}, item{gb(n.logBytes), "GB kept a month", price.LogsStoredGBMonth}),
+		m.line(lineDataOut, item{gb(n.answerBytes), "GB", price.DataOutGB}),
+	)
+}
+
+// item is a quantity with the price of its unit.
+type item struct {
+	amount *big.Rat
+	unit   string
+	key    price.Key
+}
+
+func (m Model) line(name string, items ...item) Line {
+	l := Line{Name: name, USD: new(big.Rat)}
+	for _, i := range items {
+		l.USD.Add(l.USD, new(big.Rat).Mul(i.amount, m.Prices.Of(i.key)))
+		l.Counted = append(l.Counted, Quantity{i.amount, i.unit})
+	}
+	return l
+}
+
+// Total is the sum of the lines.
+func Total(lines []Line) *big.Rat {
+	sum := new(big.Rat)
+	for _, l := range lines {
+		sum.Add(sum, l.USD)
+	}
+	return sum
+}

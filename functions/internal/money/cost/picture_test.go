@@ -1,0 +1,76 @@
+package cost_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"sekisho/functions/internal/money/cost"
+)
+
+// The picture and the table of the README are of these calls.
+const (
+	exampleCalls  = "1000000"
+	exampleDenied = "100000"
+)
+
+// TestPicture: cost.svg is what the command draws, and well-formed.
+func TestPicture(t *testing.T) {
+	var got bytes.Buffer
+	if err := report(t, exampleCalls, exampleDenied).SVG(&got); err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(bytes.NewReader(got.Bytes())); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("the picture is not XML: %v", err)
+		}
+	}
+	same(t, "cost.svg", got.Bytes())
+	var none bytes.Buffer
+	if err := report(t, "0", "").SVG(&none); err != nil || strings.Contains(none.String(), "NaN") {
+		t.Errorf("a picture of nothing: %v %s", err, none.String())
+	}
+}
+
+// same compares a file with what it should hold, or writes it.
+func same(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what it is made from; run make generate", path)
+	}
+}
+
+// TestREADMEFigures: the figures of the README's section on costs are the model's.
+func TestREADMEFigures(t *testing.T) {
+	const path, begin, end = "../../../../README.md", "<!-- cost: made by make generate -->\n", "<!-- end of cost -->"
+	readme, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(readme), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("README.md has no section between %q and %q", begin, end)
+	}
+	var table strings.Builder
+	if err := cost.Markdown(&table, func(calls, denied string) *cost.Report { return report(t, calls, denied) }); err != nil {
+		t.Fatal(err)
+	}
+	same(t, path, []byte(before+begin+table.String()+end+after))
+}

@@ -1,0 +1,232 @@
+package cost_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/laptop"
+	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/money/cost"
+)
+
+// world is the whole stack over DynamoDB, with an eye on everything that AWS bills.
+type world struct {
+	t      *testing.T
+	base   string
+	stack  *laptop.Stack
+	ring   account.Keyring
+	wire   *wire
+	access lineCount
+	logs   functionLogs
+	// clock stands still, except where a test moves it: what is remembered for seconds
+	// must not depend on how fast this machine is.
+	clock atomic.Int64
+
+	mu        sync.Mutex
+	durations map[string][]time.Duration
+}
+
+// lineCount counts lines and their bytes, without the line breaks.
+type lineCount struct{ lines, bytes atomic.Int64 }
+
+func (l *lineCount) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		l.lines.Add(1)
+		l.bytes.Add(int64(len(bytes.TrimRight(line, "\n"))))
+	}
+	return len(p), nil
+}
+
+// functionLogs counts what the functions log, and not what the stand-in says of itself.
+type functionLogs struct{ lineCount }
+
+func (l *functionLogs) Write(p []byte) (int, error) {
+	var line struct{ Function string }
+	if err := json.Unmarshal(p, &line); err != nil {
+		return 0, fmt.Errorf("a log write is not one line of JSON: %w", err)
+	}
+	if line.Function == "gateway" {
+		return len(p), nil
+	}
+	return l.lineCount.Write(p)
+}
+
+const (
+	plentiful = "plentiful"
+	used1     = "used_up"
+)
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, durations: map[string][]time.Duration{}}
+	w.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
+	w.wire = &wire{beside: client(t, http.DefaultTransport)}
+	tables := dynamo.Tables{Accounts: "accounts-" + strings.ToLower(t.Name()), Usage: "usage-" + strings.ToLower(t.Name())}
+	if err := dynamo.CreateTables(t.Context(), w.wire.beside, tables); err != nil {
+		t.Fatal(err)
+	}
+	store := dynamo.New(client(t, w.wire), tables)
+	plans := account.Plans{plentiful: 100_000, used1: 1}
+	w.ring = account.Keyring{Store: dynamo.New(w.wire.beside, tables).Accounts(), Plans: plans, Now: w.now}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.base = "http://" + listener.Addr().String()
+	w.stack, err = laptop.New(laptop.Config{
+		Functions: laptop.Defaults(map[string]string{boot.Plans: plans.String()}),
+		Stores:    store, Domain: listener.Addr().String(), Stage: "live",
+		Log: &w.logs, AccessLog: &w.access, Now: w.now, Wrap: w.timed,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := w.stack.Server()
+	go server.Serve(listener)
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := w.stack.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(emulator.Endpoint(t)),
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+		HTTPClient:  &http.Client{Transport: transport},
+		Retryer:     retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = sdkratelimit.None }),
+	})
+}
+
+func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()).UTC() }
+
+// forget makes every instance forget keys and denials.
+func (w *world) forget() { w.clock.Add((account.DefaultKeyCache + time.Second).Milliseconds()) }
+
+type invokerFunc func(ctx context.Context, payload []byte) ([]byte, error)
+
+func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return f(ctx, payload)
+}
+
+// timed notes how long a function really took.
+func (w *world) timed(function string, handler apigateway.Invoker) apigateway.Invoker {
+	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
+		start := time.Now()
+		defer func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.durations[role(function)] = append(w.durations[role(function)], time.Since(start))
+		}()
+		return handler.Invoke(ctx, payload)
+	})
+}
+
+// role is the function's name in the model.
+func role(function string) string {
+	if slices.Contains(cost.Functions, function) {
+		return function
+	}
+	return "business"
+}
+
+// median in milliseconds, rounded up.
+func (w *world) median(role string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := slices.Sorted(slices.Values(w.durations[role]))
+	if len(all) == 0 {
+		w.t.Fatalf("%s never ran", role)
+	}
+	return int64((all[len(all)/2] + time.Millisecond - 1) / time.Millisecond)
+}
+
+func (w *world) key(plan, user string) string {
+	w.t.Helper()
+	if _, err := w.ring.CreateUser(w.t.Context(), user, plan); err != nil {
+		w.t.Fatal(err)
+	}
+	secret, _, err := w.ring.CreateKey(w.t.Context(), user, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return secret.Reveal()
+}
+
+// call makes one call and returns what came back, and how many bytes that were.
+func (w *world) call(via cost.Via, key, postalCode string) (status int, body string, size int64) {
+	w.t.Helper()
+	method, path, content := "GET", "/v1/postal/"+postalCode, ""
+	if via == cost.MCP {
+		method, path = "POST", "/mcp"
+		content = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"postal.lookup","arguments":{"postal_code":"` + postalCode + `"}}}`
+	}
+	request, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(content))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	request.Header.Set("x-api-key", key)
+	if via == cost.MCP {
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		request.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var head bytes.Buffer
+	if err := response.Header.Write(&head); err != nil {
+		w.t.Fatal(err)
+	}
+	statusLine := len(response.Proto) + len(response.Status) + len(" \r\n\r\n")
+	return response.StatusCode, string(answer), int64(statusLine + head.Len() + len(answer))
+}
+
+func (w *world) invocations() map[string]int64 {
+	w.t.Helper()
+	response, err := http.Get(w.base + "/_local/invocations")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var byName map[string]int64
+	if err := json.NewDecoder(response.Body).Decode(&byName); err != nil {
+		w.t.Fatal(err)
+	}
+	byRole := map[string]int64{}
+	for name, n := range byName {
+		byRole[role(name)] += n
+	}
+	return byRole
+}

@@ -1,0 +1,230 @@
+// Package price is the one table of prices: prices.json, which Terraform reads too. A
+// figure carries where it was read and when; a region overrides what differs there.
+package price
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed prices.json
+var document []byte
+
+// Key names a price.
+type Key string
+
+// The prices that Go reads. The file may hold more.
+const (
+	GatewayRequest      Key = "apigateway_rest_request"
+	LambdaRequest       Key = "lambda_request"
+	LambdaGBSecond      Key = "lambda_arm64_gb_second"
+	WriteUnit           Key = "dynamodb_write_unit"
+	ReadUnit            Key = "dynamodb_read_unit"
+	LogsIngestedGB      Key = "logs_ingested_gb"
+	LogsStoredGBMonth   Key = "logs_stored_gb_month"
+	DataOutGB           Key = "data_out_gb"
+	AlarmMetricMonth    Key = "cloudwatch_alarm_metric_month"
+	KeyMonth            Key = "kms_key_month"
+	AgentCoreCall       Key = "agentcore_gateway_call"
+	AgentCorePolicyCall Key = "agentcore_gateway_policy_call"
+)
+
+// keys are those of the constants: a book without one of them can't be used.
+var keys = []Key{
+	GatewayRequest, LambdaRequest, LambdaGBSecond, WriteUnit, ReadUnit, LogsIngestedGB, LogsStoredGBMonth,
+	DataOutGB, AlarmMetricMonth, KeyMonth, AgentCoreCall, AgentCorePolicyCall,
+}
+
+// Price is one row: USD for so many units.
+type Price struct {
+	// USD is 0 or more, as it is written: no digit is lost on the way.
+	USD json.Number `json:"usd"`
+	// Per is above 0.
+	Per  json.Number `json:"per"`
+	Unit string      `json:"unit"`
+	// Source is the URL of the page or price list.
+	Source string `json:"source"`
+	// Date is the day, YYYY-MM-DD, or month that the figure is of.
+	Date string `json:"date"`
+	Note string `json:"note,omitempty"`
+}
+
+// Book is a table of prices with the regions that differ from it.
+type Book struct {
+	// Base is the region of Prices.
+	Base    string                   `json:"base"`
+	Prices  map[Key]Price            `json:"prices"`
+	Regions map[string]map[Key]Price `json:"regions"`
+}
+
+// Load returns the embedded book.
+func Load() (*Book, error) { return Parse(document) }
+
+// Parse reads a book, and checks every row.
+func Parse(data []byte) (*Book, error) {
+	b, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if b.Base == "" {
+		return nil, errors.New(`prices: "base" names no region`)
+	}
+	for _, key := range keys {
+		if _, ok := b.Prices[key]; !ok {
+			return nil, fmt.Errorf("prices: %s is missing", key)
+		}
+	}
+	return b, nil
+}
+
+func decode(data []byte) (*Book, error) {
+	var b Book
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&b); err != nil {
+		return nil, fmt.Errorf("prices: want the form of functions/internal/money/price/prices.json: %w", err)
+	}
+	return &b, b.check()
+}
+
+func (b *Book) check() error {
+	for key, p := range b.Prices {
+		if err := p.check(); err != nil {
+			return fmt.Errorf("prices: %s: %w", key, err)
+		}
+	}
+	for region, prices := range b.Regions {
+		for key, p := range prices {
+			if err := p.check(); err != nil {
+				return fmt.Errorf("prices: %s in %s: %w", key, region, err)
+			}
+		}
+	}
+	return nil
+}
+
+var date = regexp.MustCompile(`^20\d\d-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$`)
+
+func (p Price) check() error {
+	usd, err := rational(p.USD)
+	if err != nil || usd.Sign() < 0 {
+		return fmt.Errorf("usd must be a number of 0 or more, not %q", p.USD)
+	}
+	per, err := rational(p.Per)
+	if err != nil || per.Sign() <= 0 {
+		return fmt.Errorf("per must be a number above 0, not %q", p.Per)
+	}
+	if strings.TrimSpace(p.Unit) == "" {
+		return errors.New("unit is missing")
+	}
+	if u, err := url.Parse(p.Source); err != nil || u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("source must be the https address of what was read, not %q", p.Source)
+	}
+	if !date.MatchString(p.Date) {
+		return fmt.Errorf("date must be YYYY-MM-DD or YYYY-MM, not %q", p.Date)
+	}
+	return nil
+}
+
+// maxDigits keeps a figure such as 1e999999999 from filling the memory.
+const maxDigits = 40
+
+func rational(n json.Number) (*big.Rat, error) {
+	text := n.String()
+	r, ok := new(big.Rat), len(text) > 0 && len(text) <= maxDigits && !exponent.MatchString(text)
+	if ok {
+		_, ok = r.SetString(text)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%q is no number", text)
+	}
+	return r, nil
+}
+
+var exponent = regexp.MustCompile(`[eE][+-]?\d{3,}`)
+
+// Override puts the rows of another book over this one's: prices over those of the base,
+// and by region. It may name a few rows only.
+func (b *Book) Override(data []byte) error {
+	other, err := decode(data)
+	if err != nil {
+		return err
+	}
+	if other.Base != "" && other.Base != b.Base {
+		return fmt.Errorf("prices: base is %s here, and cannot become %s; give prices of another region under regions", b.Base, other.Base)
+	}
+	maps.Copy(b.Prices, other.Prices)
+	for region, prices := range other.Regions {
+		if b.Regions == nil {
+			b.Regions = map[string]map[Key]Price{}
+		}
+		if b.Regions[region] == nil {
+			b.Regions[region] = map[Key]Price{}
+		}
+		maps.Copy(b.Regions[region], prices)
+	}
+	return nil
+}
+
+// Names lists the regions that the book knows something of, the base first.
+func (b *Book) Names() []string {
+	return append([]string{b.Base}, slices.Sorted(maps.Keys(b.Regions))...)
+}
+
+// Table is the prices of one region.
+type Table struct {
+	Region string
+	// Base is the region that prices were taken from which this one lists none of.
+	Base   string
+	prices map[Key]Price
+	own    map[Key]bool
+}
+
+// Region returns the prices of a region; ok is false for one that the book knows nothing of.
+func (b *Book) Region(name string) (t Table, ok bool) {
+	t = Table{Region: name, Base: b.Base, prices: maps.Clone(b.Prices), own: map[Key]bool{}}
+	prices, ok := b.Regions[name]
+	if name == b.Base {
+		prices, ok = b.Prices, true
+	}
+	for key, p := range prices {
+		t.prices[key], t.own[key] = p, true
+	}
+	return t, ok
+}
+
+// Price returns a row.
+func (t Table) Price(key Key) (p Price, ok bool) {
+	p, ok = t.prices[key]
+	return p, ok
+}
+
+// FellBack says whether a price is the base region's, because the region has none of its own.
+func (t Table) FellBack(key Key) bool { return !t.own[key] }
+
+// Of is the price of one unit in USD, exact. It panics for a key that is none of this
+// package's constants: Parse has seen to those.
+func (t Table) Of(key Key) *big.Rat {
+	p, ok := t.prices[key]
+	if !ok {
+		panic("price: no row " + string(key))
+	}
+	usd, err := rational(p.USD)
+	if err != nil {
+		panic("price: " + err.Error())
+	}
+	per, err := rational(p.Per)
+	if err != nil {
+		panic("price: " + err.Error())
+	}
+	return usd.Quo(usd, per)
+}
