@@ -23,7 +23,6 @@ import (
 
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/brake"
-	handler "sekisho/functions/internal/handler/brake"
 	"sekisho/functions/internal/moto"
 )
 
@@ -72,7 +71,7 @@ func deploy(t *testing.T, functions map[string]int) *cloud {
 	if err := dynamo.CreateTables(t.Context(), client, tables); err != nil {
 		t.Fatal(err)
 	}
-	env := handler.Config{Functions: names, Topic: c.topic, API: c.stage.API, Stage: c.stage.Stage}
+	env := brake.Config{Functions: names, Topic: c.topic, API: c.stage.API, Stage: c.stage.Stage}
 	c.brake = must[*brake.Brake](t)(New(cfg, env, "demo-brake", dynamo.New(client, tables).Brake(env.MemoryName()), time.Now))
 	return c
 }

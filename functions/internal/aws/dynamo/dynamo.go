@@ -28,6 +28,7 @@ import (
 	awsconfig "sekisho/functions/internal/aws/config"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -49,11 +50,8 @@ func New(client *dynamodb.Client, tables Tables) *Store {
 	return &Store{client: client, tables: tables, attempt: attemptTimeout}
 }
 
-// FromEnv makes the store of a Lambda function from its environment. tables are the
-// variables of the tables that the function uses, boot.AccountsTable or
-// boot.UsageTable: these must be set. It is given rights on no others.
-func FromEnv(getenv func(name string) string, tables ...string) (*Store, error) {
-	env := boot.Env(getenv)
+// FromEnv is the store.Open of a Lambda function. The variables of its tables must be set.
+func FromEnv(env boot.Env, tables ...string) (store.Store, error) {
 	cfg, err := awsconfig.Config(env)
 	if err != nil {
 		return nil, err

@@ -166,14 +166,13 @@ func TestTablesAreAsDefined(t *testing.T) {
 
 func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 	env := map[string]string{"AWS_REGION": "ap-northeast-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
-	get := func(name string) string { return env[name] }
 	for _, name := range []string{"SEKISHO_ACCOUNTS_TABLE", "SEKISHO_USAGE_TABLE"} {
-		if _, err := FromEnv(get, boot.AccountsTable, boot.UsageTable); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := FromEnv(boot.Map(env), boot.AccountsTable, boot.UsageTable); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one that names %s", err, name)
 		}
 		env[name] = "t"
 	}
-	if s, err := FromEnv(get, boot.AccountsTable, boot.UsageTable); err != nil || s.tables != (Tables{Accounts: "t", Usage: "t"}) {
+	if s, err := FromEnv(boot.Map(env), boot.AccountsTable, boot.UsageTable); err != nil || s.(*Store).tables != (Tables{Accounts: "t", Usage: "t"}) {
 		t.Errorf("store %+v, error %v", s, err)
 	}
 }

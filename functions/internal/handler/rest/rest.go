@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/tools/toolerr"
@@ -64,6 +65,24 @@ func Typed[In, Out any](serve func(context.Context, Call, In) (Out, error)) Oper
 // Simple is Typed for a function that needs nothing but its arguments.
 func Simple[In, Out any](serve func(In) (Out, error)) Operation {
 	return Typed(func(_ context.Context, _ Call, in In) (Out, error) { return serve(in) })
+}
+
+// FromEnv builds a function that is nothing but its operations: it needs no store.
+func FromEnv(operations func() map[string]Operation) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) { return Serve(rt, operations()) }
+}
+
+// Serve makes the Invoker of a function that serves operations of the contract.
+func Serve(rt boot.Runtime, operations map[string]Operation) (boot.Invoker, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return nil, err
+	}
+	server, err := New(api, rt.Function, operations, rt.Log, rt.Now)
+	if err != nil {
+		return nil, err
+	}
+	return boot.Handle(server.Handle), nil
 }
 
 // Server is the handler of one Lambda.

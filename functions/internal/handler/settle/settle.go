@@ -15,7 +15,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -185,3 +187,15 @@ func (r Record) Refund() (refund usage.Refund, due bool, err error) {
 }
 
 func clip(text string) string { return fmt.Sprintf("%.40s", text) }
+
+// FromEnv builds the function of a deployment.
+func FromEnv(open store.Open) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) {
+		s, err := open(rt.Env, boot.UsageTable)
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{Store: s.Usage(), Log: rt.Log, Now: rt.Now}
+		return boot.Consume(h.Handle), nil
+	}
+}
