@@ -32,6 +32,9 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
+// Tables are the names of the two tables.
+type Tables struct{ Accounts, Usage string }
+
 // Store is the pair of tables. It is safe for concurrent use, also from many processes.
 type Store struct {
 	client *dynamodb.Client

@@ -17,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -25,11 +24,12 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/moto"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/ratelimit/ratelimittest"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
+	"sekisho/tests/awsfake/moto"
+	"sekisho/tests/awsfake/tables"
 )
 
 var emulator moto.Shared
@@ -45,16 +45,13 @@ var serial atomic.Int64
 
 // clientOver makes a client of the emulator whose requests go through a transport.
 func clientOver(t testing.TB, transport http.RoundTripper) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region:       "ap-northeast-1",
-		BaseEndpoint: aws.String(emulator.Endpoint(t)),
-		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
-		HTTPClient:   &http.Client{Transport: transport},
+	return dynamodb.NewFromConfig(emulator.Config(t), func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: transport}
 		// The SDK's own retries, without its waits of seconds.
-		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
 			o.RateLimiter = sdkratelimit.None
-		}),
+		})
 	})
 }
 
@@ -62,7 +59,7 @@ func freshTables(t testing.TB) Tables {
 	t.Helper()
 	n := serial.Add(1)
 	names := Tables{Accounts: fmt.Sprintf("accounts-%d", n), Usage: fmt.Sprintf("usage-%d", n)}
-	if err := CreateTables(t.Context(), clientOver(t, http.DefaultTransport), names); err != nil {
+	if err := tables.Create(t.Context(), clientOver(t, http.DefaultTransport), names.Accounts, names.Usage); err != nil {
 		t.Fatal(err)
 	}
 	return names

@@ -16,18 +16,17 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/moto"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/store"
+	"sekisho/tests/awsfake/moto"
+	"sekisho/tests/awsfake/tables"
 )
 
 var emulator moto.Shared
@@ -44,15 +43,12 @@ func overSQLite(t *testing.T) store.Store {
 }
 
 func overDynamo(t *testing.T) store.Store {
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(emulator.Endpoint(t)),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-	tables := dynamo.Tables{Accounts: "accounts", Usage: "usage"}
-	if err := dynamo.CreateTables(t.Context(), client, tables); err != nil {
+	client := dynamodb.NewFromConfig(emulator.Config(t))
+	tableNames := dynamo.Tables{Accounts: "accounts", Usage: "usage"}
+	if err := tables.Create(t.Context(), client, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(client, tables)
+	return dynamo.New(client, tableNames)
 }
 
 // TestTwoInstancesShareTheDay, over both stores and real sockets: of 20 publications at once
