@@ -88,8 +88,6 @@ type Store interface {
 	CreateUser(ctx context.Context, u User) error
 	// User reads a user.
 	User(ctx context.Context, id string) (User, error)
-	// Users lists all users in the order of their IDs.
-	Users(ctx context.Context) ([]User, error)
 	// SetPlan changes the plan of a user and of all the user's keys, all or none.
 	SetPlan(ctx context.Context, userID, plan string) error
 	// CreateKey adds a key to a user that exists. The plan is the user's, whatever k says.

@@ -22,10 +22,8 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/ratelimit"
-	"sekisho/functions/internal/ratelimit/ratelimittest"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
 	"sekisho/tests/awsfake/moto"
@@ -77,8 +75,9 @@ func patient(s *Store) *Store {
 	return s
 }
 
-// Case 7, floci#571: an emulator that returns duplicates would prove nothing about us.
-func TestCase7EmulatorCountsParallelAddsOnce(t *testing.T) {
+// An emulator that counts an addition twice, as floci did (floci#571), would prove nothing
+// about this package.
+func TestEmulatorCountsParallelAddsOnce(t *testing.T) {
 	client, table := clientOver(t, http.DefaultTransport), freshTables(t).Usage
 	var mu sync.Mutex
 	var got []int64
@@ -114,31 +113,11 @@ func TestCase7EmulatorCountsParallelAddsOnce(t *testing.T) {
 	}
 }
 
-func TestAccounts(t *testing.T) {
-	storetest.Accounts(t, func(t *testing.T) account.Store { return fresh(t).Accounts() })
-}
-
-func TestUsage(t *testing.T) {
-	storetest.Usage(t, func(t *testing.T) usage.Store { return fresh(t).Usage() })
-}
-
-func TestUsageShared(t *testing.T) {
-	storetest.UsageShared(t, func(t *testing.T) (a, b usage.Store) {
-		s := fresh(t)
-		return s.Usage(), patient(New(clientOver(t, http.DefaultTransport), s.tables)).Usage()
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) func() store.Store {
+		names := freshTables(t)
+		return func() store.Store { return patient(New(clientOver(t, http.DefaultTransport), names)) }
 	})
-}
-
-func TestBrake(t *testing.T) {
-	storetest.Brake(t, func(t *testing.T) func(string) brake.Memory { return fresh(t).Brake })
-}
-
-func TestBuckets(t *testing.T) {
-	ratelimittest.TestBucketStore(t, func(t *testing.T) ratelimit.BucketStore { return fresh(t).Buckets() })
-}
-
-func TestDailies(t *testing.T) {
-	ratelimittest.TestDailyStore(t, func(t *testing.T) ratelimit.DailyStore { return fresh(t).Dailies() })
 }
 
 func TestTablesAreAsDefined(t *testing.T) {
@@ -333,15 +312,20 @@ func TestListsReadAllPages(t *testing.T) {
 		if i%10 != 0 {
 			continue
 		}
+		ring := account.Keyring{Store: s.Accounts(), Plans: account.DefaultPlans(), Now: time.Now}
 		id := fmt.Sprintf("user%02d", i)
-		if err := s.Accounts().CreateUser(t.Context(), account.User{ID: id, Plan: "free", CreatedAt: start}); err != nil {
+		_, err = ring.CreateUser(t.Context(), id, "free")
+		if err == nil {
+			_, _, err = ring.CreateKey(t.Context(), id, "")
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	wire := &faultyWire{}
-	users, err := New(clientOver(t, wire), s.tables).Accounts().Users(t.Context())
-	if err != nil || len(users) != 3 {
-		t.Errorf("%d users, %v; want 3", len(users), err)
+	keys, err := New(clientOver(t, wire), s.tables).Accounts().Keys(t.Context(), "")
+	if err != nil || len(keys) != 3 {
+		t.Errorf("%d keys, %v; want 3", len(keys), err)
 	}
 	if n := len(wire.requests()); n < 2 {
 		t.Errorf("%d request, so the test has shown nothing about pages", n)

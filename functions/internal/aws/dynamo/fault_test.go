@@ -85,8 +85,8 @@ func TestAdmitUnderFaults(t *testing.T) {
 // errAny stands for an error that is clear: not applied.
 var errAny = errors.New("any")
 
-// Case 6, aws-sdk-go-v2#2600.
-func TestCase6DenialWithoutItem(t *testing.T) {
+// A denial whose item is missing from the failure, as in aws-sdk-go-v2#2600.
+func TestDenialWithoutItem(t *testing.T) {
 	wire := &faultyWire{}
 	s := New(clientOver(t, wire), freshTables(t))
 	mustAdmit(t, s, admissionAt(start, "m", 3))
@@ -152,8 +152,8 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 	}
 }
 
-// Case 8, dynamodb-atomic-counter#4: a write that arrives after its own repetition.
-func TestCase8LateWrites(t *testing.T) {
+// A write that arrives after its own repetition.
+func TestLateWrites(t *testing.T) {
 	setup := func(t *testing.T, faults ...fault) (*faultyWire, *Store) {
 		wire := &faultyWire{plan: script(faults...)}
 		return wire, New(clientOver(t, wire), freshTables(t))
@@ -317,7 +317,7 @@ func TestStormOfAdmissions(t *testing.T) {
 				t.Errorf("%d admitted, %d charged, limit %d: want them in this order", admitted.Load(), used, limit)
 			}
 			if slices.Contains(kinds, late) {
-				return // a late write may charge a unit more, see TestCase8LateWrites
+				return // a late write may charge a unit more, see TestLateWrites
 			}
 			if used > admitted.Load()+failed.Load() {
 				t.Errorf("%d charged for %d admitted and %d failed: something was charged twice", used, admitted.Load(), failed.Load())

@@ -23,7 +23,7 @@ import (
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/outbound/outboundtest"
 	"sekisho/functions/internal/problem"
-	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/store/storetest"
 )
 
 const secret = "token-SECRET-1"
@@ -31,7 +31,7 @@ const secret = "token-SECRET-1"
 // world is the function and its upstream, in virtual time. Use it inside synctest.
 type world struct {
 	t       *testing.T
-	store   ratelimit.Memory
+	store   storetest.Memory
 	handler *Handler
 	server  *rest.Server
 	log     *observer.ObservedLogs

@@ -25,6 +25,7 @@ import (
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/store"
+	"sekisho/functions/internal/store/storetest"
 	"sekisho/tests/awsfake/moto"
 	"sekisho/tests/awsfake/tables"
 )
@@ -106,7 +107,7 @@ func TestTwoInstancesShareTheDay(t *testing.T) {
 
 // broken is a store that fails as it is told.
 type broken struct {
-	*ratelimit.Memory
+	*storetest.Memory
 	bucket, daily bool
 	afterReserve  bool // daily fails from the second change on
 	changes       int

@@ -11,8 +11,8 @@ import (
 	"sekisho/functions/internal/brake"
 )
 
-// Brake checks the promises of a brake.Memory. open gives the memory of a name, of one store.
-func Brake(t *testing.T, open func(t *testing.T) func(name string) brake.Memory) {
+// brakes checks the promises of a brake.Memory. open gives the memory of a name, of one store.
+func brakes(t *testing.T, open func(t *testing.T) func(name string) brake.Memory) {
 	for _, c := range []struct {
 		name  string
 		check func(t *testing.T, memory func(string) brake.Memory)
