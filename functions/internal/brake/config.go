@@ -4,10 +4,10 @@ package brake
 type Config struct {
 	// Functions are the deployed names of those that it stops.
 	Functions []string
-	// Topic is the ARN of the one whose messages are obeyed, as far as Rules have it.
+	// Topic is the ARN of the only topic that is obeyed; Rules say which of its messages.
 	Topic string
 	Rules Rules
-	// API and Stage are the service whose callers are told.
+	// API and Stage are the service whose stage variables say that the brake is on.
 	API, Stage string
 }
 

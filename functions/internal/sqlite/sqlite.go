@@ -44,7 +44,7 @@ func (db *DB) Buckets() ratelimit.BucketStore { return buckets{db} }
 func (db *DB) Dailies() ratelimit.DailyStore { return dailies{db} }
 
 // Open opens the file of a path, and makes it and its directory where they are missing.
-// It fails on a file that is no database, belongs to another program, or was written by a
+// It fails on a file that is not a database, belongs to another program, or was written by a
 // newer version of this one.
 func Open(ctx context.Context, path string) (*DB, error) {
 	if err := makeFile(path); err != nil {
@@ -66,8 +66,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return db, nil
 }
 
-// makeFile creates the file for its owner alone, and tells in the system's words why it
-// can't: SQLite's are "unable to open database file".
+// makeFile creates the file for its owner alone. Its error is the system's, which gives the
+// reason; SQLite would say only "unable to open database file".
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -127,7 +127,7 @@ func busy(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
 
-// update runs do in a transaction that holds the file's write lock from its beginning, so
+// update runs do in a transaction that holds the file's write lock from its start, so
 // that what it reads stays true until it is committed. do may be called repeatedly.
 func (db *DB) update(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	return retry(ctx, func(ctx context.Context) error { return transact(ctx, db.write, nil, do) })

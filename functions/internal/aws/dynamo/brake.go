@@ -33,8 +33,8 @@ func (m brakeMemory) Load(ctx context.Context) (brake.State, error) {
 	return s, nil
 }
 
-// Save may say that another run changed the state where it was itself, and the answer got
-// lost. Whoever saves starts over then, and finds what it wanted.
+// Save may report a change by another run that was its own: the first answer got lost. The
+// caller then starts over and finds the state that it wanted.
 func (m brakeMemory) Save(ctx context.Context, s brake.State) (brake.State, error) {
 	state, err := json.Marshal(s)
 	if err != nil {

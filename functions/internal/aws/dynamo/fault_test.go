@@ -82,7 +82,7 @@ func TestAdmitUnderFaults(t *testing.T) {
 	}
 }
 
-// errAny stands for an error that is clear: not applied.
+// errAny means any error that leaves no doubt: nothing was applied.
 var errAny = errors.New("any")
 
 // A denial whose item is missing from the failure, as in aws-sdk-go-v2#2600.
@@ -326,7 +326,7 @@ func TestStormOfAdmissions(t *testing.T) {
 	}
 }
 
-// Below the limit nothing but faults decides: whoever is charged was admitted or failed.
+// Below the limit nothing but faults decides: every charge was an admission or an error.
 func TestStormNeverChargesTwice(t *testing.T) {
 	wire := &faultyWire{plan: storm(7, lostAnswer, errorAfter)}
 	tables := freshTables(t)

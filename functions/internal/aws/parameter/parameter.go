@@ -13,8 +13,8 @@ import (
 	"sekisho/functions/internal/boot"
 )
 
-// FromEnv returns what reads the parameter whose name the variable holds, decrypted; nil if
-// the variable is not set. Nothing is read yet.
+// FromEnv returns a function that reads and decrypts the parameter that the variable names;
+// nil if the variable is not set. Nothing is read yet.
 func FromEnv(env boot.Env, variable string) (func(context.Context) (string, error), error) {
 	name := env(variable)
 	if name == "" {

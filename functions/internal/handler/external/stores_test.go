@@ -105,7 +105,7 @@ func TestTwoInstancesShareTheDay(t *testing.T) {
 	}
 }
 
-// broken is a store that fails as it is told.
+// broken is a store that fails on demand.
 type broken struct {
 	*storetest.Memory
 	bucket, daily bool
