@@ -159,7 +159,7 @@ func (s meters) send(ctx context.Context, in *dynamodb.UpdateItemInput) (item, e
 // input is the write. again says that one of unknown fate went before.
 func (c charge) input(again bool) *dynamodb.UpdateItemInput {
 	names := map[string]string{"#used": attrUsed, "#op": charged + c.Operation, "#slot": c.slot, "#exp": expiresAt}
-	values := item{":u": number(c.Units), ":id": text(c.ID), ":exp": second(c.Period.Reset().Add(usage.RetainPeriods))}
+	values := item{":u": number(c.Units), ":id": text(c.ID), ":exp": second(c.Period.Reset().Add(usage.RetainCounters))}
 	condition := "(attribute_not_exists(#slot) OR (#slot <> :id AND #slot <> :gone))"
 	if again {
 		condition = "(attribute_not_exists(#slot) OR #slot < :floor)"

@@ -193,8 +193,8 @@ func TestItemsExpire(t *testing.T) {
 	}
 	reset := a.Period.Reset()
 	for name, want := range map[string]time.Time{
-		meterKey("m", a.Period):     reset.Add(usage.RetainPeriods),
-		meterKey("other", a.Period): reset.Add(usage.RetainPeriods),
+		meterKey("m", a.Period):     reset.Add(usage.RetainCounters),
+		meterKey("other", a.Period): reset.Add(usage.RetainCounters),
 		"refund#" + a.ID:            reset.Add(usage.RetainRefunds),
 	} {
 		i, err := s.get(t.Context(), s.tables.Usage, name)

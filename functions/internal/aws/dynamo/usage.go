@@ -29,7 +29,7 @@ func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n i
 		Key:                       key(meterKey(meter, p)),
 		UpdateExpression:          aws.String("ADD #denied :n SET #exp = :exp"),
 		ExpressionAttributeNames:  map[string]string{"#denied": attrDenied, "#exp": expiresAt},
-		ExpressionAttributeValues: item{":n": number(n), ":exp": second(p.Reset().Add(usage.RetainPeriods))},
+		ExpressionAttributeValues: item{":n": number(n), ":exp": second(p.Reset().Add(usage.RetainCounters))},
 	})
 	if err != nil {
 		return fmt.Errorf("count denied calls of meter %s: %w", meter, err)
