@@ -147,8 +147,8 @@ func TestBrakeInTheCloud(t *testing.T) {
 	if stage.Variables["mine"] != "kept" || len(stage.Variables) != len(c.stage.States["open"])+1 {
 		t.Errorf("variables %v: the stage's own must stay", stage.Variables)
 	}
-	if c.brake.ReleaseCommand != "sekisho brake off --region us-east-1 --function demo-brake" || c.brake.Stack != "demo" {
-		t.Errorf("%s: %s", c.brake.Stack, c.brake.ReleaseCommand)
+	if c.brake.ReleaseCommand != "sekisho brake off --region us-east-1 --function demo-brake" || c.brake.Name != "demo" {
+		t.Errorf("%s: %s", c.brake.Name, c.brake.ReleaseCommand)
 	}
 }
 

@@ -21,7 +21,7 @@ func New(cfg aws.Config, c handler.Config, function string, memory brake.Memory,
 		return nil, err
 	}
 	return &brake.Brake{
-		Stack:          strings.TrimSuffix(function, "-brake"),
+		Name:           strings.TrimSuffix(function, "-brake"),
 		Functions:      c.Functions,
 		ReleaseCommand: "sekisho brake off --region " + cfg.Region + " --function " + function,
 		Memory:         memory,
