@@ -231,7 +231,7 @@ func TestOneFunctionCantBeStopped(t *testing.T) {
 	if w.braked || w.ceilings["external"] != 0 || w.ceilings["mcp"] != 0 {
 		t.Errorf("braked %t, ceilings %v; want the other functions stopped, and the stage open", w.braked, w.ceilings)
 	}
-	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "not all could be") {
+	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "some functions could not be stopped") {
 		t.Errorf("finance was told %q", w.told)
 	}
 	w.fail = nil

@@ -14,7 +14,7 @@ import (
 )
 
 // New makes the brake of a deployment. function is the deployed name of the brake's own
-// function, which is what people name to the command line.
+// function, as in `sekisho brake --function`.
 func New(cfg aws.Config, c handler.Config, function string, memory brake.Memory, now func() time.Time) (*brake.Brake, error) {
 	stage, err := NewSwitch(apigateway.NewFromConfig(cfg), c.API, c.Stage)
 	if err != nil {
