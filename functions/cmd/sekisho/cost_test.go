@@ -45,7 +45,7 @@ func TestBadMoneyArguments(t *testing.T) {
 		"export, region":  {[]string{"usage", "export", "--region", "mars-north-1", "--data", fresh}, "us-east-1, ap-northeast-1, eu-west-1"},
 		"cost of nothing": {[]string{"cost"}, "missing flags: --calls"},
 		"cost of words":   {[]string{"cost", "--calls", "many"}, "--calls: a whole number of 0 or more"},
-		"cost, fraction":  {[]string{"cost", "--calls", "10", "--failed", "0.01"}, "or a part such as 1%"},
+		"cost, fraction":  {[]string{"cost", "--calls", "10", "--failed", "0.01"}, "or a percentage such as"},
 		"cost, region":    {[]string{"cost", "--calls", "10", "--region", "mars-north-1"}, "us-east-1, ap-northeast-1, eu-west-1; add others with --prices"},
 		"cost, via":       {[]string{"cost", "--calls", "10", "--via", "smtp"}, `"mcp","rest"`},
 		"cost, format":    {[]string{"cost", "--calls", "10", "--format", "pdf"}, `"text","json","csv","svg"`},
