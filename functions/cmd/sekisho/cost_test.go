@@ -27,7 +27,7 @@ func TestCostOfNothing(t *testing.T) {
 	}
 }
 
-// TestBadMoneyArguments: one clear line with what can be taken, and exit code 2.
+// TestBadMoneyArguments: one clear line that says what is accepted, and exit code 2.
 func TestBadMoneyArguments(t *testing.T) {
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	hearsay := filepath.Join(t.TempDir(), "prices.json")
