@@ -53,7 +53,7 @@ func testExactMCP(t *testing.T, g Target) {
 	})
 }
 
-// quotaFault says what is missing in the refusal of a call over the limit.
+// quotaFault says what is wrong with the refusal of a call over the limit.
 func quotaFault(p problem) string {
 	if p.Error != "limit_exceeded" || p.Retryable || p.Limit == nil || *p.Limit != Limit || p.Used == nil || *p.Used != Limit ||
 		!regexp.MustCompile(`^\d{4}-\d\d-01T00:00:00\.000Z$`).MatchString(p.ResetAt) {
@@ -62,7 +62,7 @@ func quotaFault(p problem) string {
 	return ""
 }
 
-// testExact sends 100 calls at once against a limit of 50.
+// testExact sends 100 concurrent calls against a limit of 50.
 func testExact(t *testing.T, g Target, call func(key) (passed bool, fault string)) {
 	const calls = 2 * Limit
 	for range g.Repeats {

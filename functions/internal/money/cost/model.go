@@ -96,7 +96,7 @@ func (m Model) price(n *needs) []Line {
 	}
 	return append(lines,
 		m.line(lineDynamoDB, item{n.writes, "write units", price.WriteUnit}, item{n.reads, "read units", price.ReadUnit}),
-		m.line(lineLogs, item{gb(n.logBytes), "GB taken in", price.LogsIngestedGB}, item{gb(n.logBytes), "GB kept a month", price.LogsStoredGBMonth}),
+		m.line(lineLogs, item{gb(n.logBytes), "GB ingested", price.LogsIngestedGB}, item{gb(n.logBytes), "GB-months stored", price.LogsStoredGBMonth}),
 		m.line(lineDataOut, item{gb(n.answerBytes), "GB", price.DataOutGB}),
 	)
 }
