@@ -32,7 +32,7 @@ var thousand = map[cost.Outcome]map[cost.Via]int{
 func TestMeasured(t *testing.T) {
 	w := newWorld(t)
 	got := cost.Measurement{
-		Note: "What calls made the stack do, in total. Made by TestMeasured: make generate. " +
+		Note: "What calls made the service do, in total. Written by TestMeasured (make generate). " +
 			"laptop_ms: medians of the functions' durations on the machine that made this, over an emulator of DynamoDB.",
 		LaptopMS: map[string]int64{}, Kinds: map[string]cost.Counts{},
 	}
