@@ -120,7 +120,7 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 	return prices, nil
 }
 
-// denials reads the access log, wherever it is.
+// denials reads denied calls from Logs Insights or from a file.
 func (c usageExportCmd) denials(ctx context.Context, p usage.Period, now time.Time) (chargeback.Denials, []string, error) {
 	switch {
 	case c.AccessLogGroup != "" && c.AccessLog != "":

@@ -85,9 +85,8 @@ func (s Settings) Normalize() Settings {
 // Store keeps users and keys. Implementations are safe for concurrent use. Errors wrap
 // ErrNotFound, ErrExists and ErrTooManyKeys where they apply.
 type Store interface {
-	// CreateUser adds a user; ErrExists when the ID is taken.
+	// CreateUser adds a user; ErrExists if the ID is taken.
 	CreateUser(ctx context.Context, u User) error
-	// User reads a user.
 	User(ctx context.Context, id string) (User, error)
 	// Users lists all users, sorted by ID.
 	Users(ctx context.Context) ([]User, error)

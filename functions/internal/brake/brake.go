@@ -106,7 +106,7 @@ func (s State) forget(now time.Time) State {
 	return s
 }
 
-// begin is the state that asks for the brake.
+// begin is the state that asks for the brake to be put on.
 func (s State) begin(cause Cause, now time.Time) State {
 	s.Phase, s.Cause, s.Since = Braking, cause, now
 	s.Announcing, s.Announced = time.Time{}, time.Time{}

@@ -47,7 +47,6 @@ func (s accounts) User(ctx context.Context, id string) (account.User, error) {
 	return u, err
 }
 
-// row is a *sql.Row or *sql.Rows.
 type row interface{ Scan(into ...any) error }
 
 func scanUser(r row) (account.User, error) {

@@ -26,7 +26,7 @@ import (
 // when other admissions have taken over the slot. It charges its units twice if the limit
 // has room for them, but admits no extra call. An instance whose clock runs slow by more
 // than clockSkew can have the same effect, by overwriting an applied write's slot with an ID
-// that looks older. Never is more admitted than charged.
+// that looks older. No more is ever admitted than is charged.
 
 const (
 	slots = 6

@@ -116,7 +116,7 @@ func (g Group) query(ctx context.Context, p usage.Period, from, to int64) ([][]t
 	return rows, nil
 }
 
-// Query is the query for a month, returning at most so many rows.
+// Query is the query for a month, returning at most the given number of rows.
 func Query(p usage.Period, rows int) string {
 	return fmt.Sprintf(`filter denial = "%s" and period = "%s" | stats count(*) as calls by meter, operation | limit %d`,
 		problem.LimitExceeded, p, rows)

@@ -170,7 +170,7 @@ func TestDenied(t *testing.T) {
 	admitted.line["denial"] = "-"
 	i := &insights{polls: 2, records: []record{
 		denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "calendar.holidays"),
-		denied(first.AddDate(0, 1, 0).Add(5*time.Minute), "key_b", "postal.lookup"), // logged when the month was over
+		denied(first.AddDate(0, 1, 0).Add(5*time.Minute), "key_b", "postal.lookup"), // logged after the month's end
 		other, admitted,
 	}}
 	got, known, err := start(t, i).Denied(t.Context(), november(t))
