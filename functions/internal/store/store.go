@@ -15,7 +15,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Store is an open store, safe for concurrent use, also by many processes.
+// Store is an open store, safe for concurrent use, even by many processes.
 type Store interface {
 	// Accounts keeps users and keys.
 	Accounts() account.Store

@@ -17,8 +17,8 @@ const (
 	keyPrefix  = "key#"
 )
 
-// CreateUser is a transaction for the sake of its token: repeated after an unclear
-// failure, a plain put would call its own user taken.
+// CreateUser uses a transaction for its token: a plain put, repeated after an unclear
+// failure, would find its own user and report ErrExists.
 func (s accounts) CreateUser(ctx context.Context, u account.User) error {
 	cancelled, err := s.transact(ctx, types.TransactWriteItem{Put: &types.Put{
 		TableName:                &s.tables.Accounts,
@@ -56,7 +56,7 @@ func userOf(i item) account.User {
 // in between.
 const maxRaces = 20
 
-// race runs change until it is done: with an error, or without another change in between.
+// race repeats change until it succeeds or fails without a concurrent change.
 func race(ctx context.Context, change func() (done bool, err error)) error {
 	for n := 1; ; n++ {
 		done, err := change()
@@ -67,13 +67,13 @@ func race(ctx context.Context, change func() (done bool, err error)) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("gave up after %d attempts, as others changed the account each time; try again", n)
+			return fmt.Errorf("gave up after %d attempts because others kept changing the account; try again", n)
 		}
 	}
 }
 
-// SetPlan writes the user and all keys in one transaction. The user's v makes sure that no
-// key was added after the list of keys was read.
+// SetPlan writes the user and all keys in one transaction. The condition on the user's v
+// ensures that no key was added after the list of keys was read.
 func (s accounts) SetPlan(ctx context.Context, userID, plan string) error {
 	return race(ctx, func() (bool, error) {
 		u, err := s.user(ctx, userID)

@@ -27,7 +27,7 @@ func env(endpoint string) boot.Env {
 	})
 }
 
-// TestASecureStringIsDecrypted, and read anew each time: keeping it is left to the caller.
+// TestASecureStringIsDecrypted and read anew each time: caching is up to the caller.
 func TestASecureStringIsDecrypted(t *testing.T) {
 	endpoint := emulator.Endpoint(t)
 	client := ssm.NewFromConfig(emulator.Config(t))
