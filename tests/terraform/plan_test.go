@@ -271,8 +271,8 @@ func checkStage(p planned) (problems []string) {
 	if triggers["description"] != hex.EncodeToString(sum[:]) {
 		problems = append(problems, "the deployment does not follow the whole description")
 	}
-	if pattern, _ := p.value(at+"aws_cloudwatch_log_subscription_filter.this", "filter_pattern").(string); !strings.Contains(pattern, `$.admission_id = "adm_*"`) {
-		problems = append(problems, "settle is not subscribed to failed admissions: "+pattern)
+	if pattern, _ := p.value(at+"aws_cloudwatch_log_subscription_filter.this", "filter_pattern").(string); pattern == "" || pattern != p.contract.SettleFilter {
+		problems = append(problems, fmt.Sprintf("settle is subscribed with %s, want the contract's %s", pattern, p.contract.SettleFilter))
 	}
 	return problems
 }

@@ -57,7 +57,7 @@ func failure(t *testing.T, r result) problem.Body {
 	return b
 }
 
-const braked = `{"type":"urn:sekisho:error:braked","title":"The function could not be started","status":503,"error":"braked","classification":"permanent","retryable":false,"retryAfterMs":null,"hint":"The owner has stopped spending."}`
+const braked = `{"type":"urn:sekisho:error:braked","title":"The call was not started","status":503,"error":"braked","classification":"permanent","retryable":false,"retryAfterMs":null,"hint":"The owner's spending brake is on."}`
 
 func limited() string {
 	return string(problem.Limit(problem.Quota{Limit: 1000, Used: 1000, ResetAt: "2026-12-01T00:00:00.000Z", UpgradeURL: "https://example.com/plans"}, time.Hour).JSON())

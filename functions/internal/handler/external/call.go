@@ -95,7 +95,7 @@ func asProblem(err error) error {
 			Limit: int64(quota.Limit), Used: int64(quota.Used), ResetAt: usage.FormatReset(quota.ResetAt),
 		}, quota.RetryAfter())
 	case errors.As(err, &call):
-		p = problem.Upstream(outbound.Advise(call))
+		p = upstreamProblem(outbound.Advise(call))
 	default:
 		p = problem.New(problem.StoreUnavailable, "")
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/usage"
 )
 
@@ -190,43 +189,16 @@ func TestForeignDeliveries(t *testing.T) {
 	}
 }
 
-// TestRecordMatchesTheContract: what settle reads, the access log writes.
-func TestRecordMatchesTheContract(t *testing.T) {
-	api, err := contract.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fields map[string]any
-	text, _ := json.Marshal(Record{})
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for name := range fields {
-		if _, ok := api.AccessLog[name]; !ok {
-			t.Errorf("settle reads %q, which the access log does not write", name)
-		}
-	}
-	// The client can choose $context.requestId; nothing that a refund rests on may be it.
-	for name, variable := range api.AccessLog {
-		if strings.EqualFold(variable, "$context.requestId") {
-			t.Errorf("%s is $context.requestId, which a client can choose", name)
-		}
-	}
-	if api.AccessLog["admission_id"] != "$context.authorizer.admission_id" {
-		t.Errorf("admission_id is %s", api.AccessLog["admission_id"])
-	}
-}
-
 func FuzzRecord(f *testing.F) {
 	f.Add(record(nil))
 	f.Add(`{"status":"-","admission_id":"-"}`)
 	f.Add("\x00")
 	f.Fuzz(func(t *testing.T, line string) {
-		r, err := ParseRecord(line)
+		r, err := gateway.ParseAccessRecord([]byte(line))
 		if err != nil {
 			return
 		}
-		refund, due, err := r.Refund()
+		refund, due, err := refundOf(r)
 		if err == nil && due && (refund.Units < 1 || refund.Cap < usage.Unlimited || refund.AdmissionID == "") {
 			t.Fatalf("%q gives a refund that can't be: %+v", line, refund)
 		}

@@ -28,13 +28,13 @@ func (g *Gateway) answerProxy(c *call) (*answer, error) {
 	c.integrationLatency = g.now().Sub(began)
 	if err != nil {
 		g.log.Error("function gave no answer", zap.String("function", f.name),
-			zap.String("request_id", c.requestID), zap.Error(err))
+			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, integrationRefusal(err)
 	}
 	response, err := parseProxyResponse(raw)
 	if err != nil {
 		g.log.Error("malformed Lambda proxy response", zap.String("function", f.name),
-			zap.String("request_id", c.requestID), zap.Error(err))
+			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, refuseBadFunction()
 	}
 	c.integrationStatus = response.status
