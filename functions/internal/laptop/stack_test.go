@@ -34,6 +34,8 @@ type service struct {
 	stores laptop.Stores
 	ring   account.Keyring
 	log    *lockedBuffer
+	// dir has the database.
+	dir string
 }
 
 type lockedBuffer struct {
@@ -74,7 +76,8 @@ func (c *clock) now() time.Time { return *c.at.Load() }
 
 func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *service {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sekisho.db"))
+	dir := t.TempDir()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "sekisho.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +116,7 @@ func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *serv
 		}
 	})
 	return &service{
-		t: t, base: "http://" + listener.Addr().String(), stack: st, stores: db, log: log,
+		t: t, base: "http://" + listener.Addr().String(), stack: st, stores: db, log: log, dir: dir,
 		ring: account.Keyring{Store: db.Accounts(), Plans: plans, Now: c.Now},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
@@ -112,7 +113,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 		fields = append(fields, zap.String("operation", op.ID))
 	}
 	if err != nil {
-		fields = append(fields, zap.Error(err))
+		fields = append(fields, failure(op, err)...)
 	}
 	s.log.Info("call", fields...)
 	return response, nil
@@ -121,7 +122,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (answer any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			answer, err = nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			answer, err = nil, fmt.Errorf("panic: %s\n%s", boot.Panic(r), debug.Stack())
 		}
 	}()
 	if op == nil {
@@ -145,6 +146,21 @@ func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (
 	return operation.serve(ctx, call, args)
 }
 
+// failure is what the log gets of a failed call. The text of a refusal can quote what the caller
+// sent, whole keys included, so below 500 the code and the parameter are all. The name of a
+// parameter is the contract's, never one that a caller made up.
+func failure(op *contract.Operation, err error) []zap.Field {
+	p, parameter := asProblem(err)
+	fields := []zap.Field{zap.String("problem", string(p.Code))}
+	if op != nil && op.Takes(parameter) {
+		fields = append(fields, zap.String("parameter", parameter))
+	}
+	if p.Status >= 500 {
+		fields = append(fields, zap.Error(err))
+	}
+	return fields
+}
+
 func (s *Server) respond(call Call, answer any, err error) events.APIGatewayProxyResponse {
 	if err == nil {
 		body, encodeErr := json.Marshal(answer)
@@ -156,7 +172,8 @@ func (s *Server) respond(call Call, answer any, err error) events.APIGatewayProx
 		s.log.Error("encode answer", zap.Error(encodeErr))
 		err = encodeErr
 	}
-	return problemResponse(asProblem(err))
+	p, _ := asProblem(err)
+	return problemResponse(p)
 }
 
 func problemResponse(p *problem.Problem) events.APIGatewayProxyResponse {
@@ -174,10 +191,11 @@ var toolCodes = map[toolerr.Code]problem.Code{
 	toolerr.OutOfRange:      problem.OutOfRange,
 }
 
-func asProblem(err error) *problem.Problem {
+// asProblem also says which parameter is at fault, if one is.
+func asProblem(err error) (p *problem.Problem, parameter string) {
 	var argument *contract.ArgumentError
 	if errors.As(err, &argument) {
-		return problem.New(problem.InvalidArgument, argument.Error())
+		return problem.New(problem.InvalidArgument, argument.Error()), argument.Param
 	}
 	var tool *toolerr.Error
 	if errors.As(err, &tool) {
@@ -185,9 +203,9 @@ func asProblem(err error) *problem.Problem {
 		if tool.Param != "" {
 			detail = tool.Param + ": " + detail
 		}
-		return problem.New(toolCodes[tool.Code], detail)
+		return problem.New(toolCodes[tool.Code], detail), tool.Param
 	}
-	return problem.From(err)
+	return problem.From(err), ""
 }
 
 // addRateLimit says what is left, as the IETF draft on RateLimit header fields has it
