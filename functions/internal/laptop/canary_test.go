@@ -130,6 +130,9 @@ func TestCanary(t *testing.T) {
 		}
 		written["database "+filepath.Base(file)] = string(content)
 	}
+	if want := `"problem":"invalid_argument","parameter":"year"`; !strings.Contains(written["log"], want) {
+		t.Errorf("the log does not say what was wrong with a call: %s", want)
+	}
 	for what, content := range written {
 		if content == "" {
 			t.Errorf("%s is empty: nothing was searched", what)
