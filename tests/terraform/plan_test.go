@@ -101,12 +101,12 @@ func checkGatewayResponses(p planned) (problems []string) {
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
 		"THROTTLED":                      {"429", retryAfter("'1'")},
 		"INTEGRATION_FAILURE":            {"503", nil},
-		"INTEGRATION_TIMEOUT":            {"504", nil},
+		"INTEGRATION_TIMEOUT":            {"504", retryAfter("'2'")},
 		"MISSING_AUTHENTICATION_TOKEN":   {"404", nil},
 		"RESOURCE_NOT_FOUND":             {"404", nil},
 		"REQUEST_TOO_LARGE":              {"413", nil},
 		"DEFAULT_4XX":                    {"", nil},
-		"DEFAULT_5XX":                    {"", nil},
+		"DEFAULT_5XX":                    {"", retryAfter("'1'")},
 	}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		got := p.body.GatewayResponses[kind]
@@ -484,7 +484,7 @@ func checkFunctions(p planned) (problems []string) {
 
 // checkTables compares with the tables that the DynamoDB adapter's own tests run on.
 func checkTables(p planned) (problems []string) {
-	raw, err := os.ReadFile(filepath.Join(root, "functions", "internal", "dynamo", "tables.json"))
+	raw, err := os.ReadFile(filepath.Join(root, "functions", "internal", "aws", "dynamo", "tables.json"))
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -32,7 +32,7 @@ const (
 	digits       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// ErrMalformed says that a text is no key of ours: wrong prefix, length, digit or checksum.
+// ErrMalformed says that a text is not an API key: wrong prefix, length, digit or checksum.
 var ErrMalformed = errors.New("malformed API key")
 
 // Key is a whole key, to be shown once to its holder. It prints as its prefix only, so
@@ -115,7 +115,7 @@ func ParseHash(text string) (Hash, error) {
 // String writes the hash as 64 lower-case hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// Equal compares without telling by its time where two hashes differ.
+// Equal takes the same time wherever two hashes differ.
 func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)

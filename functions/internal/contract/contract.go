@@ -5,8 +5,9 @@
 // the laptop's gateway its routes and refusals; Terraform sends a projection of the same
 // file to API Gateway.
 //
-// The file is embedded as JSON, because decoding YAML costs a cold start ten times as much;
-// a test keeps both the same (go test ./functions/internal/contract -update).
+// The end of the file, the gateway's own answers above all, is generated from other packages.
+// The whole is embedded as JSON, because decoding YAML would make a cold start ten times as
+// long. A test keeps all three current; go generate writes them.
 package contract
 
 import (

@@ -169,8 +169,8 @@ func RecordNames() AccessRecord {
 	return spell[AccessRecord](func(name string) string { return name })
 }
 
-// ContextVariables is a context in which every value is the variable that stands for it in a
-// gateway response.
+// ContextVariables is a context in which every value is the variable that a gateway response
+// substitutes with it.
 func ContextVariables() AuthorizerContext { return spell[AuthorizerContext](authorizerVariable) }
 
 func authorizerVariable(name string) string { return "$context.authorizer." + name }
@@ -196,7 +196,8 @@ func (u Unavailable) Variables() map[string]string {
 	return variables
 }
 
-// UnavailableVariables has for every value the variable that stands for it in a gateway response.
+// UnavailableVariables has for every value the variable that a gateway response substitutes
+// with it.
 func UnavailableVariables() Unavailable {
 	return spell[Unavailable](func(name string) string { return "$stageVariables." + name })
 }

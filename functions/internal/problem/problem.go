@@ -62,10 +62,10 @@ const (
 	Unknown   Classification = "unknown"
 )
 
-// HowToSendKey is for callers whose key was not taken, or who looked for another way in.
+// HowToSendKey is the advice to every caller without a valid key.
 const HowToSendKey = "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY; the owner of this server creates keys with: sekisho keys create."
 
-// kind is what a code stands for.
+// kind is what a code means.
 type kind struct {
 	status         int
 	title          string
@@ -170,8 +170,8 @@ func DailyLimit(q Quota, wait time.Duration) *Problem {
 	return p
 }
 
-// From returns err as a problem. What is none already is Internal, and its text is not
-// shown.
+// From returns err as a problem. An error of another type becomes Internal, and its text is
+// not shown.
 func From(err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -254,7 +254,7 @@ func (p *Problem) RetryAfterSeconds() (seconds int64, ok bool) {
 }
 
 // Parse reads an answer of the REST API, from the gateway or a function, back into a
-// problem. status is the answer's HTTP status. An answer that is no problem gets the code
+// problem. status is the answer's HTTP status. An answer in another form gets the code
 // that fits its status, so that whatever comes, the caller has something to act on.
 func Parse(status int, body []byte) *Problem {
 	var b Body

@@ -32,7 +32,7 @@ var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // the tex
 // the text; what happened is in the log.
 var errUndecided = errors.New("the call could not be checked")
 
-// Keys finds the key that a text stands for.
+// Keys finds the key with a given text.
 type Keys interface {
 	Authenticate(ctx context.Context, text string) (account.Key, error)
 }

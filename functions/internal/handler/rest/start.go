@@ -12,7 +12,7 @@ import (
 )
 
 // Start is what main does for a function that is nothing but its operations: it serves them
-// in Lambda until the instance ends. The error says why it could not begin.
+// in Lambda until the instance ends. The error says why it could not start.
 func Start(ctx context.Context, getenv func(string) string, function string, operations map[string]Operation) error {
 	log, err := boot.NewLogger(getenv, function, os.Stdout)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // accessLog renders records: one JSON object a call, with strings for values, and "-" for a
 // variable that is not set. Unlike API Gateway it escapes the values, so that a record is
-// JSON whatever is in them; with the values of the contract's fields there is no difference.
+// always JSON; the values of the contract's fields need no escaping.
 type accessLog struct {
 	fields []accessLogField
 }
