@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -115,6 +117,31 @@ func TestWhatIsRefunded(t *testing.T) {
 		}
 		if len(m.refunds) != want {
 			t.Errorf("status %s: %d refunds, want %d", status, len(m.refunds), want)
+		}
+	}
+}
+
+// TestDashboardAsksForTheLogLine: the dashboard's query about refunds names fields of settle's log.
+func TestDashboardAsksForTheLogLine(t *testing.T) {
+	source, err := os.ReadFile("../../../../modules/observability/dashboard.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := regexp.MustCompile(`filter msg = \\"(\w+)\\" \| stats count\(\*\) as calls by (\w+), (\w+)`).FindStringSubmatch(string(source))
+	if query == nil {
+		t.Fatal("the dashboard has no query about refunds")
+	}
+	h, logs := handler(newMemory())
+	if err := h.Handle(t.Context(), delivery(t, record(nil))); err != nil {
+		t.Fatal(err)
+	}
+	lines := logs.FilterMessage(query[1]).All()
+	if len(lines) != 1 {
+		t.Fatalf("%d log lines say %s, want 1", len(lines), query[1])
+	}
+	for _, field := range query[2:] {
+		if lines[0].ContextMap()[field] == nil {
+			t.Errorf("the dashboard asks for %s, which the line does not have: %v", field, lines[0].ContextMap())
 		}
 	}
 }
