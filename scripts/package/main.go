@@ -1,5 +1,5 @@
-// Command package writes one Lambda zip: an executable named bootstrap and nothing that
-// differs between two builds of the same source.
+// Command package writes a Lambda zip: an executable named bootstrap, and nothing that differs
+// between two builds of the same source.
 //
 //	package BINARY OUT.zip
 package main
@@ -37,8 +37,8 @@ func run(args []string) error {
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
-	// Lambda runs bootstrap only when it is executable (aws-lambda-go#554); zip dates
-	// begin in 1980.
+	// Lambda only runs bootstrap if it is executable (aws-lambda-go#554). 1980 is the earliest
+	// date in a zip.
 	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
 	header.SetMode(0o755)
 	entry, err := archive.CreateHeader(header)

@@ -10,7 +10,8 @@ import (
 	"sekisho/tests/terraform/stack"
 )
 
-// TestScriptRefuses: nothing is applied that nobody asked for, and the message says what to do.
+// TestScriptRefuses: without an explicit request nothing is applied, and the message says what
+// to do.
 func TestScriptRefuses(t *testing.T) {
 	root, err := stack.Root()
 	if err != nil {
@@ -21,12 +22,12 @@ func TestScriptRefuses(t *testing.T) {
 		says        string
 	}{
 		"not asked":       {[]string{"AWS_PROFILE=sandbox"}, "SEKISHO_TEST_AWS=yes AWS_PROFILE=… make test-aws"},
-		"asked otherwise": {[]string{"SEKISHO_TEST_AWS=1", "AWS_PROFILE=sandbox"}, "and costs money"},
+		"asked otherwise": {[]string{"SEKISHO_TEST_AWS=1", "AWS_PROFILE=sandbox"}, "which costs money"},
 		"no credentials":  {[]string{"SEKISHO_TEST_AWS=yes"}, "set AWS_PROFILE"},
 		"another gateway": {[]string{"SEKISHO_TEST_AWS=yes", "AWS_PROFILE=sandbox", "SEKISHO_TEST_AWS_GATEWAY=moto"}, "is aws or local, not moto"},
 	} {
 		command := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "test-aws"))
-		// With no PATH but the shell's own there is no terraform that could apply anything.
+		// Only the system's PATH, so that no terraform is found that could apply anything.
 		command.Env = append([]string{"PATH=/usr/bin:/bin"}, c.environment...)
 		out, err := command.CombinedOutput()
 		var exit *exec.ExitError

@@ -13,7 +13,7 @@ import (
 	"sekisho/tests/terraform/stack"
 )
 
-// enough for the suite's hundred calls at once, each of which is several functions.
+// enough for the suite's hundred concurrent calls, each of which runs several functions.
 const enoughConcurrency = 300
 
 func TestSuite(t *testing.T) {

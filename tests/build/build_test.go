@@ -1,5 +1,5 @@
-// Package build_test holds what `make build` promises: zips that Lambda runs, and the same
-// bytes from the same source, wherever it is checked out.
+// Package build_test tests what `make build` promises: zips that Lambda can run, and the same
+// bytes from the same source wherever it is checked out.
 package build_test
 
 import (
@@ -18,8 +18,8 @@ import (
 	"sekisho/tests/terraform/stack"
 )
 
-// functions that are built here: one with the AWS SDK, and the one that tells its version.
-// All are linked alike.
+// functions are the ones to build: one with the AWS SDK, and the one that reports its version.
+// All functions are linked alike.
 var functions = []string{"authorizer", "mcp"}
 
 func TestBuildIsReproducible(t *testing.T) {
@@ -53,13 +53,13 @@ func TestBuildIsReproducible(t *testing.T) {
 	}
 }
 
-// build builds the functions of a tree, looks at each zip, and returns their hashes.
+// build builds the functions of a tree, checks each zip and returns their hashes.
 func build(t *testing.T, tree string) map[string]string {
 	t.Helper()
 	dist := t.TempDir()
 	command := exec.Command(filepath.Join(tree, "scripts", "build"), append([]string{dist}, functions...)...)
 	command.Dir = tree
-	command.Env = append(os.Environ(), "SEKISHO_VERSION=test") // the other tree is no commit
+	command.Env = append(os.Environ(), "SEKISHO_VERSION=test") // the copied tree is not a git checkout
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("scripts/build in %s: %v: %s", tree, err, out)
 	}
@@ -77,7 +77,7 @@ func build(t *testing.T, tree string) map[string]string {
 	return sums
 }
 
-// checkZip: one executable called bootstrap, with a date that says nothing.
+// checkZip expects a single executable called bootstrap, with a fixed date.
 func checkZip(t *testing.T, path string) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
@@ -107,7 +107,7 @@ func checkZip(t *testing.T, path string) {
 	checkELF(t, path, content)
 }
 
-// checkELF: for arm64, and in need of nothing that the runtime provided.al2023 lacks.
+// checkELF expects an executable for arm64 that needs no shared libraries.
 func checkELF(t *testing.T, path string, content []byte) {
 	t.Helper()
 	file, err := elf.NewFile(bytes.NewReader(content))

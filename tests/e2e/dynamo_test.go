@@ -15,7 +15,7 @@ import (
 	"sekisho/tests/terraform/stack"
 )
 
-// TestDynamo runs the suite against `sekisho up` over DynamoDB, which moto plays.
+// TestDynamo runs the suite against `sekisho up` over DynamoDB, emulated by moto.
 func TestDynamo(t *testing.T) {
 	root, err := stack.Root()
 	if err != nil {
@@ -33,8 +33,8 @@ func TestDynamo(t *testing.T) {
 	plans := fmt.Sprintf(`{%q:%d}`, suite.Plan, suite.Limit)
 	store := []string{"--accounts-table", "e2e-accounts", "--usage-table", "e2e-usage", "--plans", plans}
 	t.Run("suite", func(t *testing.T) {
-		// A hundred calls at once queue in moto, which has one thread: on a slow machine the
-		// last of them waits longer than the authorizer's 5 seconds.
+		// A hundred concurrent calls queue in moto, which has one thread: on a slow machine the
+		// last one waits longer than the authorizer's 5 seconds.
 		r := binary.Up(t, environment, append(store, "--data", t.TempDir(), "--timeout", "authorizer=28s",
 			"--publish-per-day", "1000", "--upstream-burst", "1000")...)
 		suite.Run(t, suite.Target{

@@ -48,7 +48,7 @@ func TestLaptop(t *testing.T) {
 	})
 }
 
-// TestVersion: what the build was told is what the command line says, and the server.
+// TestVersion: the command line and the server report the version that was built in.
 func TestVersion(t *testing.T) {
 	if out, code := binary.Run(t, nil, "--version"); code != 0 || strings.TrimSpace(out) != program.Version {
 		t.Errorf("sekisho --version: exit code %d, %q; want %s", code, out, program.Version)

@@ -1,5 +1,5 @@
-// Package newtool_test adds a tool by the three steps of the README, on a new function from
-// scratch, in a copy of the repository. What is added lies under testdata.
+// Package newtool_test follows the README's three steps in a copy of the repository to add a
+// tool on a new function. The files that it adds are in testdata.
 package newtool_test
 
 import (
@@ -42,7 +42,7 @@ func TestThreeSteps(t *testing.T) {
 	t.Run("plan", func(t *testing.T) { plan(t, root, tree, dist) })
 }
 
-// serve calls the new tool, over REST and over MCP.
+// serve runs the service and calls the new tool over REST and MCP.
 func serve(t *testing.T, tree string) {
 	binary := filepath.Join(t.TempDir(), "sekisho")
 	run(t, tree, "go", "build", "-o", binary, "./functions/cmd/sekisho")
@@ -94,7 +94,7 @@ func plan(t *testing.T, root, tree, dist string) {
 	}
 }
 
-// copyTree copies what make and terraform read. Tests outside functions stay behind.
+// copyTree copies what make and terraform need, without the tests outside functions.
 func copyTree(t *testing.T, root, tree string) {
 	t.Helper()
 	for _, part := range []string{"functions", "scripts", "modules"} {

@@ -20,10 +20,10 @@ import (
 // Program is the path of a built sekisho.
 type Program string
 
-// Version is what Build says that it builds.
+// Version is the version that Build builds in.
 const Version = "1.2.3-test"
 
-// Build compiles it into dir, with the linker flag of every build.
+// Build compiles sekisho into dir, with the same linker flag as every build.
 func Build(dir string) (Program, error) {
 	flag, err := versionFlag()
 	if err != nil {
@@ -37,8 +37,8 @@ func Build(dir string) (Program, error) {
 	return Program(path), nil
 }
 
-// versionFlag asks the script that make asks. The linker says nothing of a flag that names no
-// variable; whether it does, a test of the program's answer must tell.
+// versionFlag asks the same script as make. The linker silently ignores a flag for a variable
+// that doesn't exist, so a test must check the version that the program prints.
 func versionFlag() (string, error) {
 	module, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -57,14 +57,14 @@ func versionFlag() (string, error) {
 type Ready struct {
 	MCPURL string `json:"mcp_url"`
 	APIURL string `json:"api_url"`
-	// Keys that were made, by plan.
+	// Keys that were created, by plan.
 	Keys map[string]string `json:"keys"`
-	// LeftOut are applied functions that no call reaches.
+	// LeftOut are the applied functions that no call reaches.
 	LeftOut []string `json:"left_out"`
 }
 
-// Up starts the service and stops it, as Ctrl-C does, when the test ends. environment is
-// added to that of the test.
+// Up starts the service, and stops it as Ctrl-C does when the test ends. environment is added
+// to the test's own.
 func (p Program) Up(t testing.TB, environment []string, args ...string) Ready {
 	t.Helper()
 	command := exec.Command(string(p), append([]string{"up", "--json", "--listen", "127.0.0.1:0"}, args...)...)
@@ -100,7 +100,7 @@ func (p Program) Up(t testing.TB, environment []string, args ...string) Ready {
 	return r
 }
 
-// On returns the command line with flags that name a store, as the suite wants it.
+// On returns the command line with flags that name a store, in the form that the suite expects.
 func (p Program) On(environment []string, store ...string) func(testing.TB, ...string) string {
 	return func(t testing.TB, args ...string) string {
 		t.Helper()
@@ -112,7 +112,7 @@ func (p Program) On(environment []string, store ...string) func(testing.TB, ...s
 	}
 }
 
-// Run runs one command to its end; what it says on standard error is logged when it fails.
+// Run runs one command to completion. If it fails, its standard error is logged.
 func (p Program) Run(t testing.TB, environment []string, args ...string) (stdout string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

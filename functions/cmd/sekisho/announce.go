@@ -9,14 +9,14 @@ import (
 	"sekisho/functions/internal/account"
 )
 
-// announcement is what `sekisho up` prints when it is ready: where it is, which keys there
-// are, and what to paste into which client.
+// announcement is what `sekisho up` prints when it is ready: addresses, new keys, and client
+// configuration to paste.
 func announcement(base, upstream, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\nThe tools external.* call %s\n\n", base, base, data, upstream)
 	key := "YOUR_KEY"
 	if len(created) == 0 {
-		fmt.Fprintf(&b, "The keys of %s were shown when they were made. For a new one:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])
+		fmt.Fprintf(&b, "The keys in %s were shown when they were created. To create another:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])
 	} else {
 		b.WriteString("Keys, shown this once:\n\n")
 		for _, plan := range slices.Sorted(maps.Keys(created)) {
@@ -29,7 +29,7 @@ func announcement(base, upstream, data string, plans account.Plans, created map[
 	return b.String()
 }
 
-// clientConfiguration is what to paste into which client.
+// clientConfiguration is configuration to paste into clients.
 func clientConfiguration(base, key string) string {
 	return fmt.Sprintf(`Claude Code:
 
@@ -51,7 +51,7 @@ Stop with Ctrl-C.
 `, base, key)
 }
 
-// firstOf prefers a plan, and does with any.
+// firstOf returns the key on a plan if there is one, else any key.
 func firstOf(created map[string]string, plan string) string {
 	if key, ok := created[plan]; ok {
 		return key

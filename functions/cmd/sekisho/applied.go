@@ -20,12 +20,12 @@ import (
 	"sekisho/functions/internal/laptop"
 )
 
-// deployment is an applied stack, ready to be served from this machine over its own tables.
+// deployment is an applied stack, ready to be served on the laptop over its tables in AWS.
 type deployment struct {
 	config laptop.Config
-	// leftOut are its functions that no call reaches.
+	// leftOut are the functions that no call reaches.
 	leftOut []string
-	// accounts and usage are the names of its tables, plans its plans as JSON.
+	// accounts and usage are table names; plans is the plans as JSON.
 	accounts, usage, plans string
 }
 
@@ -39,7 +39,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 		return badUsage(fmt.Errorf("--applied %s: %w", c.Applied, err))
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return badUsage(fmt.Errorf("directory of the log: %w; name one that can be written with --data", err))
+		return badUsage(fmt.Errorf("log directory: %w; choose a writable one with --data", err))
 	}
 	listener, err := c.listen()
 	if err != nil {
@@ -49,14 +49,14 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 	return c.serve(ctx, listener, d.config, func(base string) error { return c.announceApplied(s.out, base, d) })
 }
 
-// onlyApplied refuses flags that would make what is served another thing than what was applied.
+// onlyApplied refuses flags that would make the service differ from what was applied.
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
 		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0,
-		"--upstream, and what goes with it,": c.upstreamFlags.given(),
+		"--upstream and its options": c.upstreamFlags.given(),
 	} {
 		if given {
-			return fmt.Errorf("%s does not go with --applied, which serves what was applied; change the stack's variables and apply again", flag)
+			return fmt.Errorf("%s can't be combined with --applied, which serves exactly what was applied; change the stack's variables and apply again", flag)
 		}
 	}
 	return nil
@@ -65,7 +65,7 @@ func (c upCmd) onlyApplied() error {
 func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	printed, err := os.ReadFile(c.Applied)
 	if err != nil {
-		return nil, fmt.Errorf("%w; make the file with: terraform -chdir=envs/dev output -json >%s", reason(err), c.Applied)
+		return nil, fmt.Errorf("%w; create the file with: terraform -chdir=envs/dev output -json >%s", reason(err), c.Applied)
 	}
 	applied, err := laptop.ParseApplied(printed)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if d.config, d.leftOut, err = applied.Config(platform); err != nil {
 		return nil, err
 	}
-	// As functions/external does; any other function has no such variable.
+	// The same as functions/external; no other function has this variable.
 	external := boot.Map(d.config.Functions["external"].Env)
 	if d.config.Upstream.Token, err = parameter.FromEnv(external, boot.UpstreamTokenParameter); err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	return d, d.openStores(ctx, dynamodb.NewFromConfig(cfg))
 }
 
-// platformEnvironment is what the Lambda service puts into the environment of a function.
+// platformEnvironment is what Lambda puts into a function's environment.
 func platformEnvironment(ctx context.Context, cfg aws.Config) (map[string]string, error) {
 	credentials, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the tables are in AWS, and there are no credentials: %w; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
+		return nil, fmt.Errorf("no AWS credentials, which the tables need: %w; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
 	}
 	platform := map[string]string{
 		"AWS_REGION": cfg.Region, "AWS_ACCESS_KEY_ID": credentials.AccessKeyID,
@@ -111,8 +111,8 @@ func platformEnvironment(ctx context.Context, cfg aws.Config) (map[string]string
 	return platform, nil
 }
 
-// openStores gives each function the tables that its environment names, and looks whether
-// they are there.
+// openStores gives each function the tables that its environment names, and checks that they
+// exist.
 func (d *deployment) openStores(ctx context.Context, client *dynamodb.Client) error {
 	tables := map[string]bool{}
 	for name, f := range d.config.Functions {
@@ -126,11 +126,11 @@ func (d *deployment) openStores(ctx context.Context, client *dynamodb.Client) er
 	delete(tables, "")
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		if _, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}); err != nil {
-			return fmt.Errorf("table %s: %w; is it applied, and are these the credentials of its account?", name, err)
+			return fmt.Errorf("table %s: %w; check that it has been applied, and that the credentials belong to its account", name, err)
 		}
 	}
 	if len(tables) == 0 {
-		return errors.New("no function's environment names a table; apply this version of the stack first")
+		return errors.New("no function's environment names a table; apply this version of Sekisho first")
 	}
 	return nil
 }
@@ -140,11 +140,11 @@ func (c upCmd) announceApplied(w io.Writer, base string, d *deployment) error {
 		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho serves what was applied, over its tables.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, c.Data)
+	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, c.Data)
 	if len(d.leftOut) > 0 {
-		fmt.Fprintf(&b, "Left out, because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
+		fmt.Fprintf(&b, "Left out because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
 	}
-	fmt.Fprintf(&b, "For a key:\n\n  sekisho keys create --accounts-table %s --usage-table %s --plans '%s' --user NAME --plan PLAN\n\n", d.accounts, d.usage, d.plans)
+	fmt.Fprintf(&b, "To create a key:\n\n  sekisho keys create --accounts-table %s --usage-table %s --plans '%s' --user NAME --plan PLAN\n\n", d.accounts, d.usage, d.plans)
 	b.WriteString(clientConfiguration(base, "YOUR_KEY"))
 	_, err := io.WriteString(w, b.String())
 	return err

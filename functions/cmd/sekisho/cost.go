@@ -13,22 +13,22 @@ import (
 	"sekisho/functions/internal/money/price"
 )
 
-// costCmd prices calls. What they make the stack do is measured, not asked for.
+// costCmd prices calls. What a call makes the service do has been measured; it isn't a flag.
 type costCmd struct {
-	Calls  string `required:"" help:"All calls of a month, denied ones included." placeholder:"N"`
-	Denied string `help:"How many of them are over a limit: a number, or a part such as 10%." placeholder:"N|P%"`
-	Failed string `help:"How many of the others fail, and get their unit back: a number, or a part such as 1%." placeholder:"N|P%"`
-	Region string `help:"Region of the prices; by default that of the table. What is not known of it is told." placeholder:"REGION"`
-	Via    string `help:"How the calls come in: mcp (a tool call is two requests) or rest." enum:"mcp,rest" default:"mcp"`
-	Format string `help:"text, json, csv or svg." enum:"text,json,csv,svg" default:"text"`
-	Prices string `help:"File with prices of your own, in the form of functions/internal/money/price/prices.json; it may hold a few rows." placeholder:"FILE"`
+	Calls  string `required:"" help:"Calls in a month, including denied ones." placeholder:"N"`
+	Denied string `help:"How many of the calls are denied: a number or a percentage such as 10%." placeholder:"N|P%"`
+	Failed string `help:"How many of the others fail and are refunded: a number or a percentage such as 1%." placeholder:"N|P%"`
+	Region string `help:"Region of the prices; by default the price table's own. The report lists prices that a region lacks." placeholder:"REGION"`
+	Via    string `help:"How calls come in: mcp (two API requests each) or rest (one)." enum:"mcp,rest" default:"mcp"`
+	Format string `help:"Output format: text, json, csv or svg." enum:"text,json,csv,svg" default:"text"`
+	Prices string `help:"File with your own prices, in the format of functions/internal/money/price/prices.json; it needs only the rows that differ." placeholder:"FILE"`
 
-	AuthorizerMS    *float64 `name:"authorizer-ms" help:"Billed milliseconds of the authorizer." placeholder:"MS"`
-	MCPMS           *float64 `name:"mcp-ms" help:"Billed milliseconds of the MCP function." placeholder:"MS"`
-	BusinessMS      *float64 `name:"business-ms" help:"Billed milliseconds of a tool's function." placeholder:"MS"`
-	SettleMS        *float64 `name:"settle-ms" help:"Billed milliseconds of settle." placeholder:"MS"`
-	LaptopDurations bool     `help:"Take the durations that were measured on a laptop, over an emulator of DynamoDB."`
-	Memory          []string `help:"Memory of a function in MB: authorizer, mcp, business or settle; by default Terraform's." placeholder:"FUNCTION=MB"`
+	AuthorizerMS    *float64 `name:"authorizer-ms" help:"Billed milliseconds per run of the authorizer." placeholder:"MS"`
+	MCPMS           *float64 `name:"mcp-ms" help:"Billed milliseconds per run of the MCP function." placeholder:"MS"`
+	BusinessMS      *float64 `name:"business-ms" help:"Billed milliseconds per run of a tool's function." placeholder:"MS"`
+	SettleMS        *float64 `name:"settle-ms" help:"Billed milliseconds per run of settle." placeholder:"MS"`
+	LaptopDurations bool     `help:"Use durations measured on a laptop, over an emulator of DynamoDB."`
+	Memory          []string `help:"Memory in MB of authorizer, mcp, business or settle; by default what Terraform configures." placeholder:"FUNCTION=MB"`
 }
 
 func (c costCmd) Run(s streams) error {
@@ -61,7 +61,8 @@ func (c costCmd) report() (*cost.Report, error) {
 	return model.Report(traffic, idle), nil
 }
 
-// costModel has the prices of a region, "" for the table's own, with those of a file over them.
+// costModel makes a model with the prices of a region ("" = the table's own), overridden by
+// those of a file.
 func costModel(region, file string) (cost.Model, error) {
 	book, err := price.Load()
 	if err != nil {
@@ -81,7 +82,7 @@ func costModel(region, file string) (cost.Model, error) {
 	}
 	table, known := book.Region(region)
 	if !known {
-		return cost.Model{}, fmt.Errorf("--region %s: there are prices of %s; add others with --prices FILE, under \"regions\"",
+		return cost.Model{}, fmt.Errorf("--region %s: only these have prices: %s; add others with --prices FILE, under \"regions\"",
 			region, strings.Join(book.Names(), ", "))
 	}
 	measured, err := cost.Load()
@@ -120,7 +121,7 @@ func (c costCmd) setUp(m *cost.Model) error {
 
 var number = regexp.MustCompile(`^(--[a-z]+=)?[0-9.]+$`)
 
-// joinPercent makes one argument of a number and its sign that a shell took apart: 1 %.
+// joinPercent rejoins a number and its percent sign if the shell split them, as in 1 %.
 func joinPercent(args []string) []string {
 	joined := slices.Clone(args[:0])
 	for _, arg := range args {

@@ -27,7 +27,7 @@ func TestCostOfNothing(t *testing.T) {
 	}
 }
 
-// TestBadMoneyArguments: one clear line with what can be taken, and exit code 2.
+// TestBadMoneyArguments: one clear line that says what is accepted, and exit code 2.
 func TestBadMoneyArguments(t *testing.T) {
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	hearsay := filepath.Join(t.TempDir(), "prices.json")
@@ -44,14 +44,14 @@ func TestBadMoneyArguments(t *testing.T) {
 		"export, no data": {[]string{"usage", "export", "--data", fresh}, "sekisho up"},
 		"export, region":  {[]string{"usage", "export", "--region", "mars-north-1", "--data", fresh}, "us-east-1, ap-northeast-1, eu-west-1"},
 		"cost of nothing": {[]string{"cost"}, "missing flags: --calls"},
-		"cost of words":   {[]string{"cost", "--calls", "many"}, "--calls: a whole number of 0 or more"},
-		"cost, fraction":  {[]string{"cost", "--calls", "10", "--failed", "0.01"}, "or a part such as 1%"},
+		"cost of words":   {[]string{"cost", "--calls", "many"}, "--calls: must be a whole number"},
+		"cost, fraction":  {[]string{"cost", "--calls", "10", "--failed", "0.01"}, "or a percentage such as"},
 		"cost, region":    {[]string{"cost", "--calls", "10", "--region", "mars-north-1"}, "us-east-1, ap-northeast-1, eu-west-1; add others with --prices"},
 		"cost, via":       {[]string{"cost", "--calls", "10", "--via", "smtp"}, `"mcp","rest"`},
 		"cost, format":    {[]string{"cost", "--calls", "10", "--format", "pdf"}, `"text","json","csv","svg"`},
 		"cost, no prices": {[]string{"cost", "--calls", "10", "--prices", fresh + ".json"}, "--prices"},
-		"cost, a price":   {[]string{"cost", "--calls", "10", "--prices", hearsay}, "source must be the https address"},
-		"cost, duration":  {[]string{"cost", "--calls", "10", "--mcp-ms=-1"}, "from 0 to 900000"},
+		"cost, a price":   {[]string{"cost", "--calls", "10", "--prices", hearsay}, "source must be the https URL"},
+		"cost, duration":  {[]string{"cost", "--calls", "10", "--mcp-ms=-1"}, "0 to 900000 milliseconds"},
 		"cost, memory":    {[]string{"cost", "--calls", "10", "--memory", "mcp"}, "FUNCTION=MB"},
 		"cost, function":  {[]string{"cost", "--calls", "10", "--memory", "nobody=128"}, "authorizer, mcp, business, settle"},
 	} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writeCSV writes a header and rows by RFC 4180: lines end with CR LF.
+// writeCSV writes a header and rows in the format of RFC 4180, whose lines end in CR LF.
 func writeCSV(w io.Writer, header []string, rows [][]string) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
@@ -16,9 +16,9 @@ func writeCSV(w io.Writer, header []string, rows [][]string) error {
 	return out.WriteAll(rows)
 }
 
-// spreadsheetSafe keeps what somebody typed from becoming a formula where the file is
-// opened: a text that begins like one gets an apostrophe before it, which spreadsheets do
-// not show (owasp.org/www-community/attacks/CSV_Injection).
+// spreadsheetSafe keeps user input from being run as a formula by whoever opens the file: a
+// text that starts like one gets an apostrophe in front, which spreadsheets hide
+// (owasp.org/www-community/attacks/CSV_Injection).
 func spreadsheetSafe(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return "'" + text

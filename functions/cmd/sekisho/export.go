@@ -26,29 +26,30 @@ import (
 
 type usageExportCmd struct {
 	storeFlags
-	Month  string `help:"Month, YYYY-MM; by default the running one (UTC)." placeholder:"YYYY-MM"`
-	Format string `help:"csv or json." enum:"csv,json" default:"csv"`
-	Bill   string `help:"The month's bill in USD, to be split too." placeholder:"USD"`
+	Month  string `help:"Month in UTC, by default the current one." placeholder:"YYYY-MM"`
+	Format string `help:"Output format: csv or json." enum:"csv,json" default:"csv"`
+	Bill   string `help:"The month's bill in USD, to split among the rows." placeholder:"USD"`
 
-	AccessLogGroup string `help:"CloudWatch log group of the API's access log (Terraform's output access_log_group), for denied calls by tool." env:"SEKISHO_ACCESS_LOG_GROUP" placeholder:"NAME"`
-	AccessLog      string `help:"File with the access log; by default access.jsonl in the data directory." placeholder:"FILE"`
+	AccessLogGroup string `help:"CloudWatch log group of the access log (Terraform's output access_log_group), to split denied calls by tool." env:"SEKISHO_ACCESS_LOG_GROUP" placeholder:"NAME"`
+	AccessLog      string `help:"Access log file; by default access.jsonl in the data directory." placeholder:"FILE"`
 
-	Region string `help:"Region whose prices weigh calls." placeholder:"REGION"`
-	Prices string `help:"File with prices of your own; see sekisho cost." placeholder:"FILE"`
-	Via    string `help:"How the calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
+	Region string `help:"Region whose prices are used to weigh calls." placeholder:"REGION"`
+	Prices string `help:"File with your own prices; see sekisho cost." placeholder:"FILE"`
+	Via    string `help:"How calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
 }
 
 // Help explains the columns; kong shows it below the summary.
 func (usageExportCmd) Help() string {
-	return `One row for each key and tool: units charged, units of them given back for failed
-calls, calls denied, and the share of the bill. A share is in proportion to what such calls
-cost by "sekisho cost"; with --bill USD it is also given in dollars that add up to the bill.
+	return `Prints one row per meter and tool: units charged, units refunded for failed calls, calls
+denied, and the share of the bill. Shares are in proportion to what such calls cost by
+"sekisho cost"; --bill USD also prints them in dollars that add up to the bill.
 
-Charged and refunded are the counters', which note the tool in the write that they make
-anyway. Denied calls by tool come from the access log, which is written anyway. What the
-counter knows and the log does not is a row of the tool "(not in the log)"; what is logged
-and not counted yet, a negative row "(not counted yet)". So the sums are always those of
-"sekisho usage". A key that was rotated is one with its successor; user and plan are today's.`
+Charged and refunded units come from the counters, denied calls by tool from the access log.
+Both are written anyway, so figures per tool cost nothing extra. Denied calls that the counter
+has and the log doesn't are in a row with the tool "(not in the log)"; those logged but not
+counted yet, in a negative row "(not counted yet)". So the sums always equal those of
+"sekisho usage". A key shares its meter with the keys that replaced it; user, plan and name
+are those of the newest.`
 }
 
 func (c usageExportCmd) Run(ctx context.Context, s streams) error {
@@ -69,8 +70,8 @@ func (c usageExportCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	// First the log, then the counters: what is denied in between shows up as not in the
-	// log, rather than as a negative row.
+	// Read the log before the counters: a call denied in between then shows up as "not in the
+	// log" instead of in a negative row.
 	denials, notes, err := c.denials(ctx, period, now)
 	if err != nil {
 		return errors.Join(err, st.close())
@@ -93,13 +94,13 @@ func parseBill(text string) (*big.Rat, error) {
 		return new(big.Rat), nil
 	}
 	if !dollars.MatchString(text) {
-		return nil, fmt.Errorf("--bill: dollars of 0 or more, with cents if there are any, such as 12.34; not %q", text)
+		return nil, fmt.Errorf("--bill: must be an amount in dollars such as 12 or 12.34, not %q", text)
 	}
-	bill, _ := new(big.Rat).SetString(text) // the pattern's texts always parse
+	bill, _ := new(big.Rat).SetString(text) // whatever matches the pattern parses
 	return bill, nil
 }
 
-// weights are the prices of single calls, and the units that they take.
+// weights are the prices of single calls and the units that they take.
 func (c usageExportCmd) weights() (chargeback.Prices, error) {
 	model, err := costModel(c.Region, c.Prices)
 	if err != nil {
@@ -119,7 +120,7 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 	return prices, nil
 }
 
-// denials reads the access log, wherever it is.
+// denials reads denied calls from Logs Insights or from a file.
 func (c usageExportCmd) denials(ctx context.Context, p usage.Period, now time.Time) (chargeback.Denials, []string, error) {
 	switch {
 	case c.AccessLogGroup != "" && c.AccessLog != "":
@@ -127,7 +128,7 @@ func (c usageExportCmd) denials(ctx context.Context, p usage.Period, now time.Ti
 	case c.AccessLogGroup != "":
 		return c.groupDenials(ctx, p)
 	case c.AccessLog == "" && c.AccountsTable != "":
-		return nil, []string{"denied calls are not split by tool; name the access log's group with --access-log-group"}, nil
+		return nil, []string{"denied calls are not split by tool; to split them, name the access log's group with --access-log-group"}, nil
 	}
 	return c.fileDenials(p)
 }
@@ -141,11 +142,11 @@ func (c usageExportCmd) groupDenials(ctx context.Context, p usage.Period) (charg
 	denials, known, err := group.Denied(ctx, p)
 	switch {
 	case errors.Is(err, logsinsights.ErrNoGroup):
-		return nil, nil, badUsage(fmt.Errorf("--access-log-group %w; terraform output has its name", err))
+		return nil, nil, badUsage(fmt.Errorf("--access-log-group %w; its name is Terraform's output access_log_group", err))
 	case err != nil:
 		return nil, nil, err
 	case !known:
-		return nil, []string{fmt.Sprintf("the access log %s keeps nothing of %s any more; denied calls are not split by tool", c.AccessLogGroup, p)}, nil
+		return nil, []string{fmt.Sprintf("the access log %s no longer has %s, so denied calls are not split by tool", c.AccessLogGroup, p)}, nil
 	}
 	return denials, nil, nil
 }
@@ -157,7 +158,7 @@ func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []strin
 	}
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && c.AccessLog == "" {
-		return nil, []string{fmt.Sprintf("there is no %s; denied calls are not split by tool", path)}, nil
+		return nil, []string{fmt.Sprintf("there is no %s, so denied calls are not split by tool", path)}, nil
 	}
 	if err != nil {
 		return nil, nil, badUsage(fmt.Errorf("access log: %w", err))
@@ -169,10 +170,10 @@ func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []strin
 	}
 	var notes []string
 	if reading.Malformed > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %d lines are no records and were passed over", path, reading.Malformed))
+		notes = append(notes, fmt.Sprintf("%s: skipped %d malformed lines", path, reading.Malformed))
 	}
 	if reading.Torn {
-		notes = append(notes, path+": the last line breaks off and was passed over")
+		notes = append(notes, path+": skipped the last line, which is incomplete")
 	}
 	return reading.Denials, notes, nil
 }
@@ -195,7 +196,7 @@ func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargebac
 
 func sheetNotes(sheet chargeback.Sheet, billed bool) (notes []string) {
 	if sheet.Strangers > 0 {
-		notes = append(notes, fmt.Sprintf("%d denied calls in the log are of keys that this store does not have; they are left out", sheet.Strangers))
+		notes = append(notes, fmt.Sprintf("left out %d denied calls in the log whose keys are not in this store", sheet.Strangers))
 	}
 	if billed && sheet.Unshared {
 		notes = append(notes, "there were no calls to split the bill by")
@@ -203,9 +204,9 @@ func sheetNotes(sheet chargeback.Sheet, billed bool) (notes []string) {
 	return notes
 }
 
-// exportRow is a row as JSON; the columns of the CSV have the same names.
+// exportRow is a row as JSON; the CSV's columns have the same names.
 type exportRow struct {
-	Meter    string       `json:"key_id"`
+	Meter    string       `json:"meter"`
 	User     string       `json:"user"`
 	Plan     string       `json:"plan"`
 	Name     string       `json:"name"`
@@ -218,7 +219,7 @@ type exportRow struct {
 	USD      *json.Number `json:"usd,omitempty"`
 }
 
-var exportHeader = []string{"key_id", "user", "plan", "name", "month", "tool", "charged", "refunded", "denied", "share_percent"}
+var exportHeader = []string{"meter", "user", "plan", "name", "month", "tool", "charged", "refunded", "denied", "share_percent"}
 
 func (c usageExportCmd) write(w io.Writer, sheet chargeback.Sheet, p usage.Period) error {
 	rows := make([]exportRow, 0, len(sheet.Rows))
@@ -254,7 +255,7 @@ func (c usageExportCmd) write(w io.Writer, sheet chargeback.Sheet, p usage.Perio
 	return writeCSV(w, header, lines)
 }
 
-// fixedPoint writes n units of the last of so many decimals.
+// fixedPoint writes n, which counts units of the last decimal.
 func fixedPoint(n int64, decimals int) string {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
 	return new(big.Rat).SetFrac(big.NewInt(n), scale).FloatString(decimals)

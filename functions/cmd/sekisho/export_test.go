@@ -28,7 +28,7 @@ type running struct {
 	stop func()
 }
 
-// startUp runs `sekisho up` until stop, which waits until all is settled.
+// startUp runs `sekisho up` until stop, which waits for outstanding refunds.
 func startUp(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +73,7 @@ func startUp(t *testing.T, args ...string) *running {
 	return &running{t: t, base: ready.APIURL, keys: ready.Keys, stop: stop}
 }
 
-// get makes a REST call, tool a call over MCP; both expect a status or a text.
+// get makes a REST call and expects a status; tool makes a call over MCP and expects a text.
 func (r *running) get(key, path string, status int) {
 	r.t.Helper()
 	got, body := r.send("GET", path, key, "")
@@ -114,8 +114,8 @@ func (r *running) send(method, path, key, body string) (int, string) {
 // formula is a name that a spreadsheet would run.
 const formula = `=HYPERLINK("http://example.com","x")`
 
-// traffic leaves a month with several keys and tools: successes, failures with refunds, and
-// denials by both ways.
+// traffic makes a month with several keys and tools: successes, refunded failures, and denials
+// over both MCP and REST.
 func traffic(t *testing.T, data string) {
 	t.Helper()
 	up := startUp(t, "--data", data, "--plan", "demo=3", "--plan", "pro=100")
@@ -140,7 +140,7 @@ func traffic(t *testing.T, data string) {
 	up.stop()
 }
 
-// export runs the export and replaces what is different in every run.
+// export runs the export and replaces what differs from run to run.
 func export(t *testing.T, data string, args ...string) (out, errs string) {
 	t.Helper()
 	out, errs, code := sekisho(t, append([]string{"usage", "export", "--data", data}, args...)...)
@@ -153,13 +153,13 @@ func export(t *testing.T, data string, args ...string) (out, errs string) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		out = strings.ReplaceAll(out, r.Meter, "KEY-OF-"+r.User)
+		out = strings.ReplaceAll(out, r.Meter, "METER-OF-"+r.User)
 		out = strings.ReplaceAll(out, r.Month, "MONTH")
 	}
 	return out, strings.ReplaceAll(errs, data, "DATA")
 }
 
-// TestUsageExport is the export of a real run, to the byte but for shares and dollars.
+// TestUsageExport compares the export of a real run to the byte, except for shares and dollars.
 func TestUsageExport(t *testing.T) {
 	data := t.TempDir()
 	traffic(t, data)
@@ -178,7 +178,7 @@ func TestUsageExport(t *testing.T) {
 
 	appendText(t, log, `{"admission_id":"-","denial":"limit_ex`)
 	torn, errs := export(t, data, "--bill", "10.00")
-	if torn != out || !strings.Contains(errs, "the last line breaks off") {
+	if torn != out || !strings.Contains(errs, "skipped the last line, which is incomplete") {
 		t.Errorf("with a torn line: %s%s", torn, errs)
 	}
 	if err := os.Remove(log); err != nil {
@@ -186,7 +186,7 @@ func TestUsageExport(t *testing.T) {
 	}
 	bare, errs := export(t, data)
 	golden(t, "export-without-log.csv", bare)
-	if !strings.Contains(errs, "note: there is no DATA/access.jsonl; denied calls are not split by tool") {
+	if !strings.Contains(errs, "note: there is no DATA/access.jsonl, so denied calls are not split by tool") {
 		t.Errorf("without a log: %s", errs)
 	}
 	checkTotals(t, data, bare)
@@ -195,7 +195,7 @@ func TestUsageExport(t *testing.T) {
 	}
 }
 
-// checkTotals: the sums are those of `sekisho usage`, shares are 100 % and dollars the bill.
+// checkTotals: sums equal those of `sekisho usage`, shares add up to 100 %, dollars to the bill.
 func checkTotals(t *testing.T, data, exported string) {
 	t.Helper()
 	got := columns(t, exported)
@@ -232,7 +232,7 @@ func columns(t *testing.T, text string) map[string]float64 {
 		for i, cell := range row {
 			var n json.Number
 			if json.Unmarshal([]byte(cell), &n) == nil {
-				f, _ := n.Float64() // a JSON number is one
+				f, _ := n.Float64() // JSON numbers always parse
 				sums[rows[0][i]] += f
 			}
 		}
@@ -254,8 +254,8 @@ func appendText(t *testing.T, path, text string) {
 	}
 }
 
-// figures that follow prices and measured counts; checkTotals and package chargeback look
-// at those.
+// Figures that depend on prices and measured counts, which checkTotals and package chargeback
+// test.
 var (
 	csvShares  = regexp.MustCompile(`,[\d.]+,[\d.]+\r\n|,\d+\.\d{4}\r\n`)
 	jsonShares = regexp.MustCompile(`"(share_percent|usd)":[\d.]+`)
@@ -286,8 +286,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestExportFromLogsInsights: the same month, the access log asked of CloudWatch Logs, which
-// a stand-in plays over the lines of the file.
+// TestExportFromLogsInsights exports the same month with denials from CloudWatch Logs, which a
+// stand-in emulates over the lines of the file.
 func TestExportFromLogsInsights(t *testing.T) {
 	data := t.TempDir()
 	traffic(t, data)
@@ -309,13 +309,13 @@ func TestExportFromLogsInsights(t *testing.T) {
 		t.Errorf("from the group:\n%s%s\nfrom the file:\n%s", fromGroup, errs, fromFile)
 	}
 	_, errs, code := sekisho(t, "usage", "export", "--data", data, "--access-log-group", "/nobody")
-	if code != exitUsage || !strings.Contains(errs, "there is no such log group; terraform output has its name") {
+	if code != exitUsage || !strings.Contains(errs, "there is no such log group; its name is Terraform's output access_log_group") {
 		t.Errorf("no group: %d %s", code, errs)
 	}
 }
 
-// insights answers the export's query over the lines of a log; package logsinsights tests
-// what the query is and what becomes of other answers.
+// insights answers the export's query over the lines of a log. Package logsinsights tests the
+// query itself and other answers.
 func insights(t *testing.T, log string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ LogGroupName string }

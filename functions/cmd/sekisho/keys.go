@@ -13,17 +13,17 @@ import (
 )
 
 type keysCmd struct {
-	Create keysCreateCmd `cmd:"" help:"Make a key and show it, once."`
+	Create keysCreateCmd `cmd:"" help:"Create a key and show it once."`
 	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets."`
-	Revoke keysRevokeCmd `cmd:"" help:"End a key now."`
-	Rotate keysRotateCmd `cmd:"" help:"Replace a key by a new one with the same user, count and settings."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key now."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace a key with a new one that keeps its user, meter and settings."`
 }
 
 type keysCreateCmd struct {
 	storeFlags
-	User string `required:"" help:"User who owns the key; made if there is none." placeholder:"ID"`
-	Plan string `help:"Plan of a user who is made now." placeholder:"NAME"`
-	Name string `help:"Label of the key." placeholder:"TEXT"`
+	User string `required:"" help:"The key's user, who is created if new." placeholder:"ID"`
+	Plan string `help:"Plan for a new user." placeholder:"NAME"`
+	Name string `help:"Label for the key." placeholder:"TEXT"`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
@@ -50,7 +50,7 @@ func (c keysCreateCmd) ensureUser(ctx context.Context, r account.Keyring) error 
 	case !errors.Is(err, account.ErrNotFound):
 		return err
 	case c.Plan == "":
-		return badUsage(fmt.Errorf("user %s is new; name a plan with --plan, one of: %v", c.User, r.Plans.Names()))
+		return badUsage(fmt.Errorf("user %s is new; choose a plan with --plan, one of: %v", c.User, r.Plans.Names()))
 	}
 	if _, err := r.CreateUser(ctx, c.User, c.Plan); err != nil {
 		return badUsage(err)
@@ -60,7 +60,7 @@ func (c keysCreateCmd) ensureUser(ctx context.Context, r account.Keyring) error 
 
 type keysListCmd struct {
 	storeFlags
-	User string `help:"Only this user's keys." placeholder:"ID"`
+	User string `help:"List only this user's keys." placeholder:"ID"`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
@@ -96,7 +96,7 @@ func (c keysRevokeCmd) Run(ctx context.Context, s streams) error {
 		if err := r.RevokeKey(ctx, c.ID); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "%s is revoked. Instances that know it stop taking it within %s.\n", c.ID, account.DefaultKeyCache)
+		fmt.Fprintf(s.out, "%s is revoked. Instances that have it cached stop accepting it within %s.\n", c.ID, account.DefaultKeyCache)
 		return nil
 	})
 }
@@ -104,7 +104,7 @@ func (c keysRevokeCmd) Run(ctx context.Context, s streams) error {
 type keysRotateCmd struct {
 	storeFlags
 	ID    string        `arg:"" name:"key-id" help:"ID of the key, as keys list shows it."`
-	Grace time.Duration `help:"How long the old key goes on working, such as 24h." default:"0s"`
+	Grace time.Duration `help:"How long the old key keeps working, such as 24h." default:"0s"`
 	JSON  bool          `name:"json" help:"Print JSON."`
 }
 
@@ -119,7 +119,7 @@ func (c keysRotateCmd) Run(ctx context.Context, s streams) error {
 }
 
 type planCmd struct {
-	Set planSetCmd `cmd:"" help:"Give a user another plan, for the running month too."`
+	Set planSetCmd `cmd:"" help:"Move a user to another plan, starting with the current month."`
 }
 
 type planSetCmd struct {
@@ -136,7 +136,7 @@ func (c planSetCmd) Run(ctx context.Context, s streams) error {
 		if err := r.SetPlan(ctx, c.User, c.Plan); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "%s is on plan %s now; instances know within %s.\n", c.User, c.Plan, account.DefaultKeyCache)
+		fmt.Fprintf(s.out, "%s is now on plan %s. It applies everywhere within %s.\n", c.User, c.Plan, account.DefaultKeyCache)
 		return nil
 	})
 }
@@ -150,7 +150,7 @@ func withKeyring(ctx context.Context, f storeFlags, do func(account.Keyring) err
 	return errors.Join(err, st.close())
 }
 
-// keyRow is a key as it is listed.
+// keyRow is a key in a listing.
 type keyRow struct {
 	ID      string `json:"key_id"`
 	User    string `json:"user"`
@@ -181,7 +181,7 @@ func showSecret(w io.Writer, asJSON bool, secret string, k account.Key) error {
 	if asJSON {
 		return printJSON(w, map[string]string{"key": secret, "key_id": k.ID, "user": k.UserID, "plan": k.Plan})
 	}
-	_, err := fmt.Fprintf(w, "%s\n\nKey %s of user %s, plan %s. It is shown this once; only its hash is kept.\n", secret, k.ID, k.UserID, k.Plan)
+	_, err := fmt.Fprintf(w, "%s\n\nKey %s of user %s, plan %s. Save it now: it can't be shown again, because only its hash is stored.\n", secret, k.ID, k.UserID, k.Plan)
 	return err
 }
 

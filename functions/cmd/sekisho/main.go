@@ -1,5 +1,5 @@
-// Command sekisho runs the service on a laptop, and looks after keys, plans and usage
-// wherever it runs.
+// Command sekisho runs the service on a laptop, and manages keys, plans, usage and the brake
+// on a laptop or in AWS.
 package main
 
 import (
@@ -16,34 +16,34 @@ import (
 	"sekisho/functions/internal/boot"
 )
 
-// cli is the command line.
+// cli is the whole command line.
 type cli struct {
-	Up      upCmd            `cmd:"" help:"Run the whole service on this machine."`
+	Up      upCmd            `cmd:"" help:"Run the whole service on this laptop."`
 	Keys    keysCmd          `cmd:"" help:"Create, list, revoke and rotate API keys."`
-	Plan    planCmd          `cmd:"" help:"Give a user another plan."`
-	Usage   usageCmd         `cmd:"" help:"Show who used how much in a month."`
-	Brake   brakeCmd         `cmd:"" help:"Stop spending, release it, or see how it stands."`
-	Probe   probeCmd         `cmd:"" help:"Show one outbound call's life: attempts, waits, and what an agent would see."`
-	Tools   toolsCmd         `cmd:"" help:"Show what the list of tools costs an agent, in bytes and tokens."`
-	Cost    costCmd          `cmd:"" help:"Price a month of calls, admitted, failed and denied."`
-	Sizing  sizingCmd        `cmd:"" help:"Suggest a reserved concurrency from expected traffic."`
+	Plan    planCmd          `cmd:"" help:"Move a user to another plan."`
+	Usage   usageCmd         `cmd:"" help:"Show a month's usage by key, or split it by tool."`
+	Brake   brakeCmd         `cmd:"" help:"Stop spending, release the brake, or show its state."`
+	Probe   probeCmd         `cmd:"" help:"Make one outbound call and show its attempts, waits and what an agent would see."`
+	Tools   toolsCmd         `cmd:"" help:"Show how many bytes and tokens the list of tools costs an agent."`
+	Cost    costCmd          `cmd:"" help:"Estimate the cost of a month of calls."`
+	Sizing  sizingCmd        `cmd:"" help:"Suggest a reserved concurrency for expected traffic."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
-// Exit codes: what a script may rely on.
+// Exit codes, which scripts may rely on.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it was tried and did not work
-	exitUsage  = 2 // bad arguments or surroundings; nothing was changed
+	exitFailed = 1 // the command ran and failed
+	exitUsage  = 2 // bad arguments or environment; nothing was changed
 )
 
-// usageError is an error of the caller's: exit code 2.
+// usageError is an error that the user has to correct: exit code 2.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// badUsage marks an error as the caller's.
+// badUsage marks an error as one that the user has to correct.
 func badUsage(err error) error {
 	if err == nil {
 		return nil
@@ -51,7 +51,7 @@ func badUsage(err error) error {
 	return usageError{err}
 }
 
-// streams are the program's surroundings.
+// streams are the process's outputs and environment.
 type streams struct {
 	out, err io.Writer
 	getenv   func(string) string
@@ -96,10 +96,10 @@ func run(ctx context.Context, args []string, s streams) (code int) {
 	return report(command.Run(), s.err)
 }
 
-// exiting unwinds when kong has answered by itself, with a help text or the version.
+// exiting unwinds the stack after kong has printed the help or the version.
 type exiting struct{}
 
-// exitCode is an outcome that has been reported already.
+// exitCode is a failure that has already been reported.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }

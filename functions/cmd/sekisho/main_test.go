@@ -56,7 +56,7 @@ func TestProbeExitCodes(t *testing.T) {
 	}
 }
 
-// TestBadSurroundings: one clear line, exit code 2, and nothing made.
+// TestBadSurroundings: one clear line, exit code 2, and nothing created.
 func TestBadSurroundings(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,8 +78,8 @@ func TestBadSurroundings(t *testing.T) {
 	}{
 		"nothing applied":                      {[]string{"up", "--applied", filepath.Join(fresh, "applied.json")}, "terraform -chdir=envs/dev output -json"},
 		"not applied":                          {[]string{"up", "--applied", foreign}, "terraform -chdir=envs/dev output -json"},
-		"a plan applied":                       {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan does not go with --applied"},
-		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--publish-per-day", "2"}, "--upstream, and what goes with it, does not go with --applied"},
+		"a plan applied":                       {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan can't be combined with --applied"},
+		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--publish-per-day", "2"}, "--upstream and its options can't be combined with --applied"},
 		"busy port":                            {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
 		"bad address":                          {[]string{"up", "--listen", "nowhere", "--data", fresh}, "--listen"},
 		"a file as data":                       {[]string{"up", "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "x")}, "--data"},
@@ -89,9 +89,9 @@ func TestBadSurroundings(t *testing.T) {
 		"bad timeout":                          {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--timeout", "mcp=1h"}, "15m"},
 		"no function":                          {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--timeout", "mpc=1s"}, "there are: account"},
 		"no such upstream":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "example.com"}, "--upstream: want"},
-		"no token file":                        {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "https://example.com", "--upstream-token-file", file + "x"}, "token for the upstream"},
+		"no token file":                        {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "https://example.com", "--upstream-token-file", file + "x"}, "upstream token"},
 		"an empty token":                       {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "https://example.com", "--upstream-token-file", file}, "is empty"},
-		"a token for whom":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream-token-file", file}, "--upstream too"},
+		"a token for whom":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream-token-file", file}, "needs --upstream too"},
 		"no calls at all":                      {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream-burst", "0"}, "--upstream-burst"},
 		"no data":                              {[]string{"keys", "list", "--data", fresh}, "sekisho up"},
 		"one table":                            {[]string{"keys", "list", "--accounts-table", "a"}, "--usage-table"},
@@ -108,7 +108,7 @@ func TestBadSurroundings(t *testing.T) {
 	}
 }
 
-// TestTools: the parts add up, and what a key switches off is gone from them.
+// TestTools: the parts add up, and what a key switches off is not among them.
 func TestTools(t *testing.T) {
 	read := func(args ...string) (report toolCosts) {
 		out, errs, code := sekisho(t, append([]string{"tools", "--format", "json"}, args...)...)
@@ -144,7 +144,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestEstimateTokens: four ASCII characters, or one other, are a token.
+// TestEstimateTokens: four ASCII characters, or one other character, make a token.
 func TestEstimateTokens(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "千代田": 3, "ab千": 2} {
 		if got := estimateTokens([]byte(text)); got != want {

@@ -9,11 +9,11 @@ import (
 
 type probeCmd struct {
 	URL        string        `arg:"" help:"URL to call."`
-	Timeout    time.Duration `help:"Timeout of one attempt, body included." default:"15s"`
-	Attempts   int           `help:"Most attempts, 1 to 4." default:"4"`
+	Timeout    time.Duration `help:"Timeout of one attempt, including the body." default:"15s"`
+	Attempts   int           `help:"Maximum number of attempts, 1 to 4." default:"4"`
 	Method     string        `help:"HTTP method." default:"GET"`
-	Idempotent bool          `help:"Sending it again does no harm, whatever the method."`
-	JSON       bool          `name:"json" help:"Print one JSON object a line."`
+	Idempotent bool          `help:"Treat the request as safe to repeat, whatever the method."`
+	JSON       bool          `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c probeCmd) Run(ctx context.Context, s streams) error {

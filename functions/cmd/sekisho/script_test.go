@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sekisho": main}) }
 
-// TestScripts runs the command lines of testdata/script. Each finds the data of a laptop on
-// which `sekisho up` ran once, in the directory data.
+// TestScripts runs the command lines of testdata/script. The directory data is what one run of
+// `sekisho up` left behind.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),

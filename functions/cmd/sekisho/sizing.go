@@ -6,17 +6,16 @@ import (
 	"math"
 )
 
-// sizingCmd is the rule of modules/function/README.md, which Terraform's output `sizing`
-// follows too.
+// sizingCmd applies the rule in modules/function/README.md, as does Terraform's output `sizing`.
 type sizingCmd struct {
-	RPS     float64 `name:"rps" required:"" help:"Calls per second at the busiest time, above 0."`
-	Seconds float64 `required:"" help:"Seconds that one call takes on average, above 0."`
+	RPS     float64 `name:"rps" required:"" help:"Calls per second at peak, above 0."`
+	Seconds float64 `required:"" help:"Average seconds per call, above 0."`
 	JSON    bool    `name:"json" help:"Print JSON."`
 }
 
-// reservation is Little's law with room for chance: of calls that arrive independently,
-// the number under way varies around its mean m by √m, and two of those cover 97 %.
-func reservation(rps, seconds float64) (mean float64, suggested int) {
+// suggestConcurrency is Little's law plus headroom: if calls arrive independently, the number
+// running at once has mean m and standard deviation √m, and m + 2√m covers 97 % of the time.
+func suggestConcurrency(rps, seconds float64) (mean float64, suggested int) {
 	mean = rps * seconds
 	return mean, max(1, int(math.Ceil(mean+2*math.Sqrt(mean)-1e-9)))
 }
@@ -27,15 +26,15 @@ func (c sizingCmd) Run(s streams) error {
 			return badUsage(errors.New("--rps and --seconds must be above 0 and at most 1000000"))
 		}
 	}
-	mean, suggested := reservation(c.RPS, c.Seconds)
+	mean, suggested := suggestConcurrency(c.RPS, c.Seconds)
 	if c.JSON {
 		return printJSON(s.out, map[string]any{"rps": c.RPS, "seconds": c.Seconds, "mean_concurrency": mean, "reserved_concurrency": suggested})
 	}
 	_, err := fmt.Fprintf(s.out, `reserved_concurrency = %d
 
-%g calls per second that take %g s each keep %g running on average (rate × time).
+%g calls per second at %g s each keep %g running on average (rate × time).
 Arrivals vary, so two standard deviations (2 × √%g = %.2f) are added and the sum is
-rounded up. Calls beyond it are refused with 503 and not charged.
+rounded up. Calls beyond that are refused with 503 and not charged.
 `, suggested, c.RPS, c.Seconds, mean, mean, 2*math.Sqrt(mean))
 	return err
 }

@@ -17,42 +17,42 @@ import (
 	"sekisho/functions/internal/sqlite"
 )
 
-// defaultData is the directory of a laptop's data, below where the command is run.
+// defaultData is the laptop's data directory, relative to the working directory.
 const defaultData = ".sekisho"
 
-// storeFlags say where keys and usage are kept: a laptop's directory, or the tables of a
-// deployment.
+// storeFlags say where keys and usage are stored: a directory on the laptop, or a
+// deployment's tables.
 type storeFlags struct {
-	Data          string `help:"Directory of the laptop's data." default:"${data}" placeholder:"DIR"`
-	AccountsTable string `help:"DynamoDB table of the accounts; with --usage-table, instead of --data." env:"SEKISHO_ACCOUNTS_TABLE" placeholder:"NAME"`
-	UsageTable    string `help:"DynamoDB table of the usage." env:"SEKISHO_USAGE_TABLE" placeholder:"NAME"`
-	Plans         string `help:"The deployment's plans as JSON; by default those of the data directory, or the default plans." env:"SEKISHO_PLANS" placeholder:"JSON"`
+	Data          string `help:"The laptop's data directory." default:"${data}" placeholder:"DIR"`
+	AccountsTable string `help:"DynamoDB table with the accounts; use it with --usage-table, instead of --data." env:"SEKISHO_ACCOUNTS_TABLE" placeholder:"NAME"`
+	UsageTable    string `help:"DynamoDB table with the usage." env:"SEKISHO_USAGE_TABLE" placeholder:"NAME"`
+	Plans         string `help:"The deployment's plans as JSON; by default those stored in the data directory, else the default plans." env:"SEKISHO_PLANS" placeholder:"JSON"`
 }
 
-// stores is an open store and the plans that go with it.
+// stores is an open store with its plans.
 type stores struct {
 	laptop.Stores
 	plans account.Plans
 	close func() error
 }
 
-// open opens what the flags name. A laptop's directory must exist, so that a typo is told
-// and not made into a new, empty store.
+// open opens the store that the flags name. A data directory must exist, so that a typo is an
+// error and doesn't create an empty store.
 func (f storeFlags) open(ctx context.Context) (*stores, error) {
 	if f.AccountsTable+f.UsageTable != "" {
 		return f.openTables(ctx)
 	}
 	if _, err := os.Stat(filepath.Join(f.Data, databaseFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, badUsage(fmt.Errorf("there is no data in %s; start `sekisho up` there first, or name another directory with --data", f.Data))
+		return nil, badUsage(fmt.Errorf("there is no data in %s; run `sekisho up` with it first, or choose another directory with --data", f.Data))
 	}
 	return openDirectory(ctx, f.Data, f.Plans)
 }
 
-// openOrCreate is open for the service itself, which makes its directory and remembers the
-// plans in it.
+// openOrCreate is open for the service itself, which creates the data directory and stores its
+// plans there.
 func (f storeFlags) openOrCreate(ctx context.Context) (*stores, error) {
 	if err := os.MkdirAll(f.Data, 0o700); err != nil {
-		return nil, badUsage(fmt.Errorf("data directory: %w; name one that can be written with --data", err))
+		return nil, badUsage(fmt.Errorf("data directory: %w; choose a writable one with --data", err))
 	}
 	if f.AccountsTable+f.UsageTable != "" {
 		return f.openTables(ctx)
@@ -88,7 +88,7 @@ const (
 	plansFile    = "plans.json"
 )
 
-// openDirectory opens a laptop's data, and makes the database where there is none.
+// openDirectory opens a data directory and creates its database if missing.
 func openDirectory(ctx context.Context, dir, plansJSON string) (*stores, error) {
 	plans, err := directoryPlans(dir, plansJSON)
 	if err != nil {
@@ -101,8 +101,7 @@ func openDirectory(ctx context.Context, dir, plansJSON string) (*stores, error) 
 	return &stores{Stores: db, plans: plans, close: db.Close}, nil
 }
 
-// directoryPlans returns the plans that were given, else those that the directory
-// remembers, else the defaults.
+// directoryPlans returns the given plans, else those stored in the directory, else the defaults.
 func directoryPlans(dir, given string) (account.Plans, error) {
 	if given != "" {
 		return account.ParsePlans(given)
@@ -121,10 +120,10 @@ func directoryPlans(dir, given string) (account.Plans, error) {
 	return plans, nil
 }
 
-// savePlans makes later commands on the directory know its plans.
+// savePlans stores the plans in the directory for later commands.
 func savePlans(dir string, plans account.Plans) error {
 	if err := os.WriteFile(filepath.Join(dir, plansFile), []byte(plans.String()+"\n"), 0o600); err != nil {
-		return fmt.Errorf("remember the plans: %w", err)
+		return fmt.Errorf("save the plans: %w", err)
 	}
 	return nil
 }

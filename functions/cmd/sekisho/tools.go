@@ -14,20 +14,20 @@ import (
 )
 
 type toolsCmd struct {
-	Names  string   `help:"canonical (postal.lookup) or underscore (postal_lookup)." enum:"canonical,underscore" default:"canonical"`
-	Off    []string `help:"Leave out a category or a tool, as a key's tool settings do; may be given more than once." placeholder:"NAME"`
-	Format string   `help:"table or json." enum:"table,json" default:"table"`
+	Names  string   `help:"Style of names: canonical (postal.lookup) or underscore (postal_lookup)." enum:"canonical,underscore" default:"canonical"`
+	Off    []string `help:"Leave out a category or a tool, as a key's tool settings do. Repeatable." placeholder:"NAME"`
+	Format string   `help:"Output format: table or json." enum:"table,json" default:"table"`
 }
 
-// toolCost is what one tool, or several together, cost a reader of tools/list.
+// toolCost is what one tool, or several, cost in tools/list.
 type toolCost struct {
 	Name     string `json:"name"`
 	Category string `json:"category,omitempty"`
 	Tools    int    `json:"tools"`
 	// Bytes that tools/list sends.
 	Bytes int `json:"bytes"`
-	// PromptBytes and Tokens are of what a host gives its model: name, description, input
-	// schema.
+	// PromptBytes and Tokens are of what a host passes to its model: name, description and
+	// input schema.
 	PromptBytes int `json:"prompt_bytes"`
 	Tokens      int `json:"estimated_tokens"`
 }
@@ -66,7 +66,7 @@ func (c toolsCmd) Run(s streams) error {
 	return toolTable(s.out, report)
 }
 
-// offSettings are the settings of a key that has categories and tools of these names off.
+// offSettings are the settings of a key with these categories and tools switched off.
 func offSettings(api *contract.API, names []string) (account.Settings, error) {
 	var off account.Settings
 	categories := api.ToolCategories()
@@ -80,7 +80,7 @@ func offSettings(api *contract.API, names []string) (account.Settings, error) {
 		case isCategory:
 			off.DisabledCategories = append(off.DisabledCategories, name)
 		default:
-			return off, fmt.Errorf("--off %s: there is no such category or tool; the tools are: %s", name, strings.Join(known, ", "))
+			return off, fmt.Errorf("--off %s: no such category or tool; the tools are: %s", name, strings.Join(known, ", "))
 		}
 	}
 	return off, nil
@@ -110,8 +110,8 @@ func costOf(list []mcpserver.Listed, off account.Settings) toolCosts {
 	return report
 }
 
-// estimateTokens counts a token for four ASCII characters, and one for each other
-// character. Tokenizers differ; for English, JSON and Japanese this is within about a third.
+// estimateTokens counts one token per four ASCII characters and one per other character.
+// Tokenizers differ; for English, JSON and Japanese this is within about a third.
 func estimateTokens(text []byte) int {
 	ascii, others := 0, 0
 	for _, r := range string(text) {
@@ -145,10 +145,10 @@ func toolTable(w io.Writer, r toolCosts) error {
 	}
 	row("all", r.Total)
 	b.WriteString(`
-BYTES are those of tools/list. IN PROMPT are those that a host puts before its model: name,
-description and input schema. TOKENS are estimated from them: one for four ASCII characters,
-one for each other character. A key's holder switches tools off with PUT
-/v1/user/tool-settings; --off shows the list as such a key gets it.
+BYTES is the size in tools/list. IN PROMPT is the part that a host passes to its model: name,
+description and input schema. TOKENS is an estimate from that: one per four ASCII characters
+and one per other character. A key's holder switches tools off with PUT
+/v1/user/tool-settings; --off shows the list that such a key gets.
 `)
 	_, err := io.WriteString(w, b.String())
 	return err

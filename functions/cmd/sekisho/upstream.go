@@ -19,17 +19,17 @@ import (
 	"sekisho/functions/internal/outbound"
 )
 
-// upstreamFlags say what the tools external.* call, and how often.
+// upstreamFlags say which upstream the tools external.* call, and how often.
 type upstreamFlags struct {
-	Upstream          string        `help:"Address that the tools external.* call, instead of a small upstream in this process." placeholder:"URL"`
+	Upstream          string        `help:"Upstream of the tools external.*, instead of a small one in this process." placeholder:"URL"`
 	UpstreamTokenFile string        `help:"File with the token for --upstream." placeholder:"FILE"`
-	UpstreamTimeout   time.Duration `help:"Timeout of one attempt at the upstream." default:"15s"`
-	UpstreamBurst     int           `help:"Calls to the upstream at once." default:"5"`
-	UpstreamRate      float64       `help:"Calls to the upstream per second, in the long run." default:"1"`
+	UpstreamTimeout   time.Duration `help:"Timeout of one attempt." default:"15s"`
+	UpstreamBurst     int           `help:"Calls to the upstream in a burst." default:"5"`
+	UpstreamRate      float64       `help:"Sustained calls to the upstream per second." default:"1"`
 	PublishPerDay     int           `help:"Publications per UTC day." default:"1"`
 }
 
-// given says whether any of the flags is not at its default.
+// given reports whether any flag differs from its default.
 func (f upstreamFlags) given() bool {
 	return f != upstreamFlags{
 		UpstreamTimeout: outbound.DefaultTimeout, UpstreamBurst: external.DefaultBurst,
@@ -45,14 +45,14 @@ type outside struct {
 	close       func() error
 }
 
-// upstream starts the small upstream, or takes the one that the flags name. Whoever starts
-// the service chose its address, so that may be a private one.
+// upstream starts the small upstream, or uses the one that the flags name. That may have a
+// private address, since whoever starts the service chose it.
 func (f upstreamFlags) upstream() (*outside, error) {
 	o := &outside{url: f.Upstream, deps: laptop.Upstream{Private: true}, close: func() error { return nil }}
 	var err error
 	if f.Upstream == "" {
 		if f.UpstreamTokenFile != "" {
-			return nil, errors.New("--upstream-token-file: the token of what? Give --upstream too")
+			return nil, errors.New("--upstream-token-file needs --upstream too: the built-in upstream makes its own token")
 		}
 		err = o.start()
 	} else if f.UpstreamTokenFile != "" {
@@ -74,17 +74,17 @@ func (f upstreamFlags) upstream() (*outside, error) {
 	return o, nil
 }
 
-// asFlags puts the flags in the place of the variables that they set.
+// asFlags replaces the names of variables in an error with those of the flags that set them.
 var asFlags = strings.NewReplacer(
 	boot.UpstreamURL, "--upstream", boot.UpstreamTimeoutSeconds, "--upstream-timeout", boot.UpstreamBurst, "--upstream-burst",
 	boot.UpstreamRatePerSecond, "--upstream-rate", boot.PublishPerDay, "--publish-per-day",
 )
 
-// start serves the small upstream on a free port, for who has a token that nobody else has.
+// start serves the small upstream on a free port, behind a random token.
 func (o *outside) start() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("start an upstream: %w; name another one with --upstream", err)
+		return fmt.Errorf("start the built-in upstream: %w; name another with --upstream", err)
 	}
 	token := rand.Text()
 	server := &http.Server{Handler: upstream.Handler(token), ReadHeaderTimeout: 10 * time.Second}
@@ -94,17 +94,17 @@ func (o *outside) start() error {
 	return nil
 }
 
-// fileToken reads the file anew each time that it is asked, so that a token can be changed
+// fileToken returns a function that reads the file each time, so that the token can be changed
 // while the service runs.
 func fileToken(path string) (func(context.Context) (string, error), error) {
 	read := func(context.Context) (string, error) {
 		content, err := os.ReadFile(path)
 		if err != nil {
-			return "", fmt.Errorf("token for the upstream: %w", err)
+			return "", fmt.Errorf("upstream token: %w", err)
 		}
 		token := strings.TrimSpace(string(content))
 		if token == "" {
-			return "", fmt.Errorf("token for the upstream: %s is empty", path)
+			return "", fmt.Errorf("upstream token: %s is empty", path)
 		}
 		return token, nil
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestProbeOfTheUpstreamThatUpStarts is the checks that the tool began with, in real time: a
-// delay beyond the timeout, 429 with Retry-After, and 401. Package probe has them in virtual
-// time, with 10 seconds and to the millisecond.
+// TestProbeOfTheUpstreamThatUpStarts checks three failures in real time: a delay beyond the
+// timeout, 429 with Retry-After, and 401. Package probe tests them to the millisecond in
+// virtual time.
 func TestProbeOfTheUpstreamThatUpStarts(t *testing.T) {
 	o, err := upstreamFlags{UpstreamBurst: 5, UpstreamRate: 1}.upstream()
 	if err != nil {

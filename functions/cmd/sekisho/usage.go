@@ -16,19 +16,19 @@ import (
 )
 
 type usageCmd struct {
-	Show   usageShowCmd   `cmd:"" default:"withargs" help:"Show the totals of each key (the default)."`
-	Export usageExportCmd `cmd:"" help:"Split a month by key and tool, for charging back."`
+	Show   usageShowCmd   `cmd:"" default:"withargs" help:"Show each meter's totals (the default)."`
+	Export usageExportCmd `cmd:"" help:"Split a month by meter and tool, for chargeback."`
 }
 
 type usageShowCmd struct {
 	storeFlags
-	Month  string `help:"Month, YYYY-MM; by default the running one (UTC)." placeholder:"YYYY-MM"`
-	Format string `help:"table, csv or json." enum:"table,csv,json" default:"table"`
+	Month  string `help:"Month in UTC, by default the current one." placeholder:"YYYY-MM"`
+	Format string `help:"Output format: table, csv or json." enum:"table,csv,json" default:"table"`
 }
 
-// usageRow is one meter in one month: a key, or a line of rotated keys.
+// usageRow is one meter in one month.
 type usageRow struct {
-	Meter     string `json:"key_id"`
+	Meter     string `json:"meter"`
 	User      string `json:"user"`
 	Plan      string `json:"plan"`
 	Name      string `json:"name"`
@@ -70,8 +70,7 @@ func monthOf(text string, now time.Time) (usage.Period, error) {
 	return usage.ParsePeriod(text)
 }
 
-// meters lists the meters with a key of each. Of a line of rotated keys, the newest tells
-// user, plan and name.
+// meters maps each meter to the newest of its keys, whose user, plan and name are shown.
 func meters(ctx context.Context, st *stores) (map[string]account.Key, error) {
 	keys, err := st.Accounts().Keys(ctx, "")
 	if err != nil {
@@ -117,7 +116,7 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 	return rows, nil
 }
 
-var usageHeader = []string{"key_id", "user", "plan", "name", "month", "limit", "used", "remaining", "refunded", "denied"}
+var usageHeader = []string{"meter", "user", "plan", "name", "month", "limit", "used", "remaining", "refunded", "denied"}
 
 func (r usageRow) cells(none string) []string {
 	number := func(n *int64) string {
@@ -143,7 +142,7 @@ func usageCSV(w io.Writer, rows []usageRow) error {
 
 func usageTable(w io.Writer, rows []usageRow) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "KEY ID\tUSER\tPLAN\tMONTH\tUSED\tLIMIT\tREMAINING\tREFUNDED\tDENIED\tNAME")
+	fmt.Fprintln(t, "METER\tUSER\tPLAN\tMONTH\tUSED\tLIMIT\tREMAINING\tREFUNDED\tDENIED\tNAME")
 	for _, r := range rows {
 		c := r.cells("none")
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c[0], c[1], c[2], c[4], c[6], c[5], c[7], c[8], c[9], c[3])

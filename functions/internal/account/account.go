@@ -1,4 +1,5 @@
-// Package account keeps users, their plans, their API keys and what each key may use.
+// Package account manages users, their plans, their API keys and the tools each key may
+// call.
 package account
 
 import (
@@ -18,14 +19,14 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrInactive: the key was revoked.
 	ErrInactive = errors.New("inactive")
-	// ErrExists: a user or key of that ID is there already.
+	// ErrExists: a user or key with that ID already exists.
 	ErrExists = errors.New("exists already")
 	// ErrTooManyKeys: the user has MaxKeysPerUser keys.
 	ErrTooManyKeys = errors.New("too many keys")
 )
 
-// MaxKeysPerUser bounds the keys of one user, revoked ones included, so that a change of
-// plan fits one transaction (DynamoDB takes 100 items).
+// MaxKeysPerUser bounds the keys of one user, revoked ones included, so that a plan change
+// fits into one transaction (at most 100 items in DynamoDB).
 const MaxKeysPerUser = 90
 
 // User owns keys and has a plan.
@@ -41,37 +42,37 @@ type Key struct {
 	// ID is the public name of the key; see apikey.Hash.ID.
 	ID   string
 	Hash apikey.Hash
-	// Meter is the counter that the key's calls are charged to: the ID of the first key of
-	// its line. Rotation keeps it, so a new key does not bring a new allowance.
+	// Meter is the counter that the key's calls are charged to: the ID of the first key in
+	// a chain of rotations. A rotated key keeps its meter, so it gets no new allowance.
 	Meter  string
 	UserID string
 	// Plan is the user's plan, copied so that one read is enough to admit a call.
 	Plan string
-	// Name is a label for people; up to 64 characters.
+	// Name is a label of up to 64 characters.
 	Name      string
 	CreatedAt time.Time
-	// RevokedAt is when the key stops working; zero = never. A rotated key's may lie in
-	// the future.
+	// RevokedAt is when the key stops working; zero = never. It may lie in the future: a
+	// rotated key has a grace period.
 	RevokedAt time.Time
 	Settings  Settings
 }
 
-// Active says whether the key works at an instant.
+// Active reports whether the key works at a given time.
 func (k Key) Active(now time.Time) bool { return k.RevokedAt.IsZero() || now.Before(k.RevokedAt) }
 
-// Settings are the tools that the holder of a key switched off.
+// Settings are the tools that a key's holder has switched off.
 type Settings struct {
-	// DisabledCategories and DisabledTools are sorted and hold nothing twice.
+	// DisabledCategories and DisabledTools are sorted and free of duplicates.
 	DisabledCategories []string
 	DisabledTools      []string
 }
 
-// Allows says whether a tool of a category is on.
+// Allows reports whether a tool is on, by its own name and by its category's.
 func (s Settings) Allows(tool, category string) bool {
 	return !slices.Contains(s.DisabledTools, tool) && !slices.Contains(s.DisabledCategories, category)
 }
 
-// Normalize sorts the settings and removes repetitions.
+// Normalize sorts the settings and removes duplicates.
 func (s Settings) Normalize() Settings {
 	tidy := func(names []string) []string {
 		names = slices.Clone(names)
@@ -84,25 +85,24 @@ func (s Settings) Normalize() Settings {
 // Store keeps users and keys. Implementations are safe for concurrent use. Errors wrap
 // ErrNotFound, ErrExists and ErrTooManyKeys where they apply.
 type Store interface {
-	// CreateUser adds a user; ErrExists when the ID is taken.
+	// CreateUser adds a user; ErrExists if the ID is taken.
 	CreateUser(ctx context.Context, u User) error
-	// User reads a user.
 	User(ctx context.Context, id string) (User, error)
-	// Users lists all users in the order of their IDs.
+	// Users lists all users, sorted by ID.
 	Users(ctx context.Context) ([]User, error)
-	// SetPlan changes the plan of a user and of all the user's keys, all or none.
+	// SetPlan changes the plan of a user and of all the user's keys atomically.
 	SetPlan(ctx context.Context, userID, plan string) error
-	// CreateKey adds a key to a user that exists. The plan is the user's, whatever k says.
+	// CreateKey adds a key to an existing user. The user's plan applies; k.Plan is ignored.
 	CreateKey(ctx context.Context, k Key) error
-	// ReplaceKey adds k and lets the key oldID end at an instant, both or neither.
-	// ErrInactive when the old key has an end already.
+	// ReplaceKey adds k and ends the key oldID at endsAt, both or neither. ErrInactive if
+	// the old key was revoked or rotated before.
 	ReplaceKey(ctx context.Context, oldID string, endsAt time.Time, k Key) error
-	// RevokeKey ends a key at an instant; an earlier end stays.
+	// RevokeKey ends a key at a given time, or leaves an earlier end in place.
 	RevokeKey(ctx context.Context, id string, at time.Time) error
 	// Key reads a key by its ID.
 	Key(ctx context.Context, id string) (Key, error)
-	// Keys lists the keys of a user, or all keys when userID is empty, in the order of
-	// user and creation.
+	// Keys lists the keys of a user, or all keys if userID is empty, sorted by user and
+	// creation time.
 	Keys(ctx context.Context, userID string) ([]Key, error)
 	// PutSettings replaces the settings of a key.
 	PutSettings(ctx context.Context, keyID string, s Settings) error
@@ -110,17 +110,17 @@ type Store interface {
 
 var userID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
-// Keyring creates and ends keys.
+// Keyring creates users and creates, rotates and revokes keys.
 type Keyring struct {
 	Store Store
 	Plans Plans
 	Now   func() time.Time
 }
 
-// CreateUser adds a user with a plan of the configuration.
+// CreateUser adds a user on one of the configured plans.
 func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) {
 	if !userID.MatchString(id) {
-		return User{}, fmt.Errorf("user %q: use 1 to 64 letters, digits and . _ @ -, beginning with a letter or digit", id)
+		return User{}, fmt.Errorf("user %q: use 1 to 64 letters, digits and . _ @ -, starting with a letter or digit", id)
 	}
 	if err := r.Plans.check(plan); err != nil {
 		return User{}, err
@@ -132,7 +132,7 @@ func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) 
 	return u, nil
 }
 
-// CreateKey makes a key for a user. The key itself is in the first result only.
+// CreateKey makes a key for a user. Only the first result holds the key itself.
 func (r Keyring) CreateKey(ctx context.Context, userID, name string) (apikey.Key, Key, error) {
 	u, err := r.Store.User(ctx, userID)
 	if err != nil {
@@ -149,8 +149,8 @@ func (r Keyring) CreateKey(ctx context.Context, userID, name string) (apikey.Key
 	return secret, k, nil
 }
 
-// RotateKey replaces a key by a new one with the same user, meter, name and settings. The
-// old one goes on working for the grace period, 0 or longer.
+// RotateKey replaces a key with a new one that keeps the user, meter, name and settings.
+// The old key keeps working for the grace period, 0 or longer.
 func (r Keyring) RotateKey(ctx context.Context, id string, grace time.Duration) (apikey.Key, Key, error) {
 	if grace < 0 {
 		return apikey.Key{}, Key{}, fmt.Errorf("grace period must not be negative: %s", grace)
@@ -160,7 +160,7 @@ func (r Keyring) RotateKey(ctx context.Context, id string, grace time.Duration) 
 		return apikey.Key{}, Key{}, fmt.Errorf("key %s: %w", id, err)
 	}
 	if !old.RevokedAt.IsZero() {
-		return apikey.Key{}, Key{}, fmt.Errorf("key %s was revoked or rotated before: %w; create a new one", id, ErrInactive)
+		return apikey.Key{}, Key{}, fmt.Errorf("key %s has already been revoked or rotated: %w; create a new one", id, ErrInactive)
 	}
 	secret, k, err := r.newKey(old.UserID, old.Name)
 	if err != nil {
@@ -181,8 +181,8 @@ func (r Keyring) RevokeKey(ctx context.Context, id string) error {
 	return nil
 }
 
-// SetPlan gives a user another plan of the configuration. It holds for the running month:
-// what was used stays used.
+// SetPlan moves a user to another configured plan, starting with the current month: what
+// has been used stays used.
 func (r Keyring) SetPlan(ctx context.Context, userID, plan string) error {
 	if err := r.Plans.check(plan); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (r Keyring) SetPlan(ctx context.Context, userID, plan string) error {
 
 func (r Keyring) newKey(userID, name string) (apikey.Key, Key, error) {
 	if len([]rune(name)) > 64 {
-		return apikey.Key{}, Key{}, fmt.Errorf("name of a key: at most 64 characters, not %d", len([]rune(name)))
+		return apikey.Key{}, Key{}, fmt.Errorf("the name of a key must have at most 64 characters, not %d", len([]rune(name)))
 	}
 	secret, err := apikey.New()
 	if err != nil {
@@ -207,5 +207,5 @@ func (r Keyring) newKey(userID, name string) (apikey.Key, Key, error) {
 	}, nil
 }
 
-// now has the precision that every store keeps: milliseconds.
+// now is rounded to milliseconds, the precision that every store keeps.
 func (r Keyring) now() time.Time { return r.Now().UTC().Truncate(time.Millisecond) }

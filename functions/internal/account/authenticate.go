@@ -10,11 +10,11 @@ import (
 	"sekisho/functions/internal/apikey"
 )
 
-// DefaultKeyCache is how long an instance trusts what it read of a key: the longest that a
-// revoked key lives on, and that a change of plan or settings takes.
+// DefaultKeyCache is how long an instance caches a key. A revoked key may work for that
+// much longer, and a change of plan or settings takes that long to apply.
 const DefaultKeyCache = 30 * time.Second
 
-// Authenticator finds the key that a text stands for. It is safe for concurrent use.
+// Authenticator looks up the key that a caller sent. It is safe for concurrent use.
 type Authenticator struct {
 	store Store
 	now   func() time.Time
@@ -30,14 +30,14 @@ type cached struct {
 	until time.Time
 }
 
-// NewAuthenticator makes an authenticator that remembers a key for ttl, 0 or longer.
+// NewAuthenticator makes an authenticator that caches keys for ttl, 0 or longer.
 func NewAuthenticator(store Store, now func() time.Time, ttl time.Duration) *Authenticator {
 	return &Authenticator{store: store, now: now, ttl: ttl, cache: map[string]cached{}}
 }
 
-// Authenticate returns the key of a text. The error wraps ErrNotFound for a malformed or
-// unknown key and ErrInactive for a revoked one; any other means that the store could not
-// be read. A malformed key never reaches the store. The key is returned with ErrInactive.
+// Authenticate looks up a key by its text. The error wraps ErrNotFound for a malformed or
+// unknown key and ErrInactive for a revoked one, which is still returned; any other error
+// means that the store could not be read. A malformed key never reaches the store.
 func (a *Authenticator) Authenticate(ctx context.Context, text string) (Key, error) {
 	secret, err := apikey.Parse(text)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *Authenticator) cachedAt(id string, now time.Time) (cached, bool) {
 	return c, ok && now.Before(c.until)
 }
 
-// maxCached bounds the cache; a flood of made-up keys must not fill the memory.
+// maxCached bounds the cache, so that a flood of made-up keys can't fill the memory.
 const maxCached = 10_000
 
 func (a *Authenticator) remember(id string, c cached) {

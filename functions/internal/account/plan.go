@@ -12,11 +12,11 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Plans maps the names of plans to their monthly limit per key. They are configuration of
-// the deployment, not data.
+// Plans maps each plan's name to its monthly limit per key. Plans are configuration of the
+// deployment, not data.
 type Plans map[string]usage.Limit
 
-// DefaultPlans are used where nothing else is configured.
+// DefaultPlans apply if no others are configured.
 func DefaultPlans() Plans { return Plans{"free": 1_000, "starter": 10_000, "pro": 100_000} }
 
 var planName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
@@ -24,8 +24,8 @@ var planName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 // maxLimit is far above what an account can call in a month, and exact as a JSON number.
 const maxLimit = 1_000_000_000_000
 
-// ParsePlans reads plans from a JSON object of names and limits; null is no limit:
-// {"free":1000,"internal":null}. An empty text gives the default plans.
+// ParsePlans reads plans from a JSON object of names and limits, where null means no limit:
+// {"free":1000,"internal":null}. An empty text yields the default plans.
 func ParsePlans(text string) (Plans, error) {
 	if strings.TrimSpace(text) == "" {
 		return DefaultPlans(), nil
@@ -53,8 +53,8 @@ func ParsePlans(text string) (Plans, error) {
 	return plans, nil
 }
 
-// ParsePlanFlags reads plans from texts of the form NAME=LIMIT, where LIMIT is a whole
-// number or "unlimited".
+// ParsePlanFlags reads plans written as NAME=LIMIT, where LIMIT is a whole number or
+// "unlimited".
 func ParsePlanFlags(flags []string) (Plans, error) {
 	plans := Plans{}
 	for _, flag := range flags {
@@ -82,7 +82,7 @@ func ParsePlanFlags(flags []string) (Plans, error) {
 
 func (p Plans) add(name string, limit usage.Limit) error {
 	if !planName.MatchString(name) {
-		return fmt.Errorf("plan %q: use 1 to 32 lower-case letters, digits, _ and -, beginning with a letter", name)
+		return fmt.Errorf("plan %q: use 1 to 32 lower-case letters, digits, _ and -, starting with a letter", name)
 	}
 	if limit > maxLimit {
 		return fmt.Errorf("plan %q: the limit must be at most %d", name, int64(maxLimit))
@@ -91,7 +91,7 @@ func (p Plans) add(name string, limit usage.Limit) error {
 	return nil
 }
 
-// Limit returns the limit of a plan; an error names the plans that there are.
+// Limit returns the limit of a plan. The error for an unknown plan lists the known ones.
 func (p Plans) Limit(name string) (usage.Limit, error) {
 	limit, ok := p[name]
 	if !ok {
@@ -100,10 +100,10 @@ func (p Plans) Limit(name string) (usage.Limit, error) {
 	return limit, nil
 }
 
-// Names lists the plans in order.
+// Names lists the plans in alphabetical order.
 func (p Plans) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// String writes the plans as ParsePlans reads them.
+// String writes the plans in the form that ParsePlans reads.
 func (p Plans) String() string {
 	raw := make(map[string]*int64, len(p))
 	for name, limit := range p {
@@ -121,5 +121,5 @@ func (p Plans) check(name string) error {
 	if _, ok := p[name]; ok {
 		return nil
 	}
-	return fmt.Errorf("plan %q is not configured; there are: %s", name, strings.Join(p.Names(), ", "))
+	return fmt.Errorf("plan %q is not configured; choose one of: %s", name, strings.Join(p.Names(), ", "))
 }

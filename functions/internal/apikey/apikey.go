@@ -1,11 +1,11 @@
 // Package apikey makes API keys, checks their form and hashes them.
 //
-// A key is "sekisho_", 30 random base-62 digits and a checksum of 6 more: 44 characters
-// with 178 bits of randomness. The prefix lets secret scanners recognise a leaked key, and
-// the checksum lets a mistyped one be refused without a look into the store.
+// A key is "sekisho_", 30 random base-62 digits and a 6-digit checksum: 44 characters with
+// 178 bits of randomness. The prefix lets secret scanners recognise a leaked key; the
+// checksum lets us refuse a mistyped one without reading the store.
 //
-// Only the SHA-256 hash of a key is stored. A key of 178 random bits can't be guessed, so
-// a slow password hash would add a cost to every call and no safety.
+// Only the SHA-256 hash of a key is stored. 178 random bits can't be guessed, so a slow
+// password hash would cost time on every call and add no safety.
 package apikey
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// Prefix begins every key.
+	// Prefix starts every key.
 	Prefix = "sekisho_"
 	// Length of a key in bytes, prefix and checksum included.
 	Length = len(Prefix) + randomDigits + checkDigits
@@ -32,11 +32,12 @@ const (
 	digits       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// ErrMalformed says that a text is not an API key: wrong prefix, length, digit or checksum.
+// ErrMalformed means that a text isn't one of our keys: wrong prefix, length, digit or
+// checksum.
 var ErrMalformed = errors.New("malformed API key")
 
-// Key is a whole key, to be shown once to its holder. It prints as its prefix only, so
-// that it can't get into a log by accident.
+// Key is a whole key, shown once to its holder. It prints as its prefix only, so it can't
+// end up in a log by accident.
 type Key struct{ text string }
 
 // Reveal returns the key itself.
@@ -59,7 +60,7 @@ func newFrom(random io.Reader) (Key, error) {
 			return Key{}, fmt.Errorf("make an API key: %w", err)
 		}
 		for _, v := range buf {
-			// 248 = 4 × 62: throwing the rest away keeps every digit as likely.
+			// 248 = 4 × 62: dropping the rest keeps all digits equally likely.
 			if v < 248 && b.Len() < len(Prefix)+randomDigits {
 				b.WriteByte(digits[v%62])
 			}
@@ -96,7 +97,7 @@ func checksum(body string) string {
 	return string(out[:])
 }
 
-// Hash is the SHA-256 of a key: what is stored.
+// Hash is the SHA-256 of a key, which is all that is stored of it.
 type Hash [sha256.Size]byte
 
 // Hash returns the key's hash.
@@ -115,14 +116,14 @@ func ParseHash(text string) (Hash, error) {
 // String writes the hash as 64 lower-case hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// Equal takes the same time wherever two hashes differ.
+// Equal compares in constant time.
 func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// ID is the public name of the key: "key_" and 80 bits of its hash in base 32. It can be
-// logged and shown; the key can't be found from it. The store is keyed by it, so that one
-// read finds a key by its text, and the same read by its name.
+// ID is the public name of the key: "key_" and 80 bits of its hash in base 32. It is safe
+// to log and show, since the key can't be derived from it. Stores are keyed by it, so the
+// same single read serves a caller who has the key and an operator who has its ID.
 func (h Hash) ID() string { return "key_" + idEncoding.EncodeToString(h[:10]) }
 
 // ErrMissing says that a request has no header that could hold a key.

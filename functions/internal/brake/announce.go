@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// announceLease is how long a run may take to tell finance, before another one does.
+// announceLease is how long one run may take to notify finance before another one tries.
 const announceLease = 30 * time.Second
 
-// announce tells finance, once for each brake. A run takes the announcement before it makes
-// it, so that two at once don't both; if it dies in between, a later run makes it.
+// announce notifies finance, once each time the brake is put on. A run claims the
+// announcement before sending it, so that concurrent runs don't both send it; if it dies in
+// between, a later run sends it.
 func (b *Brake) announce(ctx context.Context) error {
 	s, err := b.Memory.Load(ctx)
 	if err != nil {
@@ -26,7 +27,7 @@ func (b *Brake) announce(ctx context.Context) error {
 	return b.tell(ctx, s, nil)
 }
 
-// announceFailure tells finance of a brake that could not be put on in full.
+// announceFailure notifies finance that the brake could not be put on in full.
 func (b *Brake) announceFailure(ctx context.Context, s State, failure error) error {
 	if b.announced(s) {
 		return nil
@@ -42,7 +43,7 @@ func (b *Brake) tell(ctx context.Context, s State, failure error) error {
 	s.Announcing = b.Now()
 	s, err := b.Memory.Save(ctx, s)
 	if errors.Is(err, ErrChanged) {
-		return nil // another run tells, or there is nothing to tell any more
+		return nil // another run sends it, or the brake has been released
 	}
 	if err != nil {
 		return fmt.Errorf("save the brake's state: %w", err)
@@ -57,56 +58,57 @@ func (b *Brake) tell(ctx context.Context, s State, failure error) error {
 		return errors.Join(told, fmt.Errorf("save the brake's state: %w", err))
 	}
 	if told != nil {
-		return fmt.Errorf("tell finance: %w", told)
+		return fmt.Errorf("notify finance: %w", told)
 	}
 	return nil
 }
 
-// Message is what finance reads. failure is why the brake is not on in full; nil if it is.
+// Message is the announcement to finance. failure says why the brake is not fully on; nil if
+// it is.
 func (b *Brake) Message(s State, failure error) (subject, text string) {
 	var t strings.Builder
-	subject = "Sekisho " + b.Stack + ": spending is stopped"
-	fmt.Fprintf(&t, "Spending of %s is stopped since %s.\n\n", b.Stack, s.Since.UTC().Format("2006-01-02 15:04:05 UTC"))
+	subject = "Sekisho " + b.Name + ": spending has been stopped"
+	fmt.Fprintf(&t, "The brake stopped spending by %s at %s.\n\n", b.Name, s.Since.UTC().Format("2006-01-02 15:04:05 UTC"))
 	if failure != nil {
-		subject = "Sekisho " + b.Stack + ": spending could not be stopped in full"
+		subject = "Sekisho " + b.Name + ": spending could not be fully stopped"
 		t.Reset()
-		fmt.Fprintf(&t, "Spending of %s should be stopped since %s, but not all could be:\n\n  %s\n\nIt is tried again twice within some minutes. Look at it with the command below, status instead of off.\n\n",
-			b.Stack, s.Since.UTC().Format("2006-01-02 15:04:05 UTC"), strings.ReplaceAll(failure.Error(), "\n", "\n  "))
+		fmt.Fprintf(&t, "The brake tried to stop spending by %s at %s, but some functions could not be stopped:\n\n  %s\n\nIt will try twice more within a few minutes. To check, run the command below with status instead of off.\n\n",
+			b.Name, s.Since.UTC().Format("2006-01-02 15:04:05 UTC"), strings.ReplaceAll(failure.Error(), "\n", "\n  "))
 	}
 	fmt.Fprintf(&t, "WHY\n  %s\n\n", s.Cause.Text)
-	t.WriteString("STOPPED (reserved concurrency 0; in brackets what it was)\n")
+	t.WriteString("STOPPED (reserved concurrency set to 0; previous value in brackets)\n")
 	for _, function := range slices.Sorted(maps.Keys(s.Previous)) {
 		fmt.Fprintf(&t, "  %s (%s)\n", function, Ceiling(s.Previous[function]))
 	}
-	t.WriteString(`Nothing of these starts any more; what was running ends within its timeout.
+	t.WriteString(`None of these can start any more; calls already running end within their timeout.
 
-STILL WORKS
-  Keys are checked; usage, tool settings and health answer. Agents get 503 "braked" with
-  the advice not to retry, and are not charged.
+STILL WORKING
+  Keys are checked, and usage, tool settings and health respond. Agents get 503 "braked",
+  are told not to retry, and are not charged.
 
 TO RELEASE
 `)
 	fmt.Fprintf(&t, "  %s\n", b.ReleaseCommand)
-	t.WriteString(`  The next terraform apply releases it too, and restores the declared values. Nothing
-  else does: when the alarm is over, the brake stays on. Find out first what was spent:
-  sekisho usage shows it by key.
+	t.WriteString(`  The next terraform apply also releases it and restores the declared values. Nothing
+  else does: the brake stays on even after the alarm clears. First find out where the money
+  went: sekisho usage shows usage by key.
 `)
 	return clip(subject), t.String()
 }
 
-// Ceiling writes a reserved concurrency for people.
+// Ceiling describes a ceiling in words.
 func Ceiling(n int) string {
 	switch n {
 	case Unreserved:
 		return "unreserved"
 	case 0:
-		return "0, off already"
+		return "0, already off"
 	default:
 		return fmt.Sprintf("%d reserved", n)
 	}
 }
 
-// clip makes a subject that SNS takes (docs.aws.amazon.com/sns/latest/api/API_Publish.html).
+// clip makes a subject that SNS accepts (docs.aws.amazon.com/sns/latest/api/API_Publish.html).
 func clip(subject string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Brake acts on one service. It is safe for concurrent use, also from many processes.
+// Brake acts on one service. It is safe for concurrent use, even by many processes.
 type Brake struct {
-	// Stack is the name that finance knows the service by.
-	Stack string
-	// Functions are those that it stops.
+	// Name is what finance calls the service.
+	Name string
+	// Functions to stop.
 	Functions []string
-	// ReleaseCommand is what takes the brake off, as it is told to people.
+	// ReleaseCommand releases the brake; the announcement quotes it.
 	ReleaseCommand string
 
 	Memory    Memory
@@ -31,22 +31,22 @@ type Effect string
 // The effects.
 const (
 	Braked    Effect = "braked"
-	Completed Effect = "completed" // what an earlier run had begun
+	Completed Effect = "completed" // an earlier run had left it unfinished
 	Already   Effect = "already braked"
 	Stale     Effect = "older than the last release"
 	Released  Effect = "released"
 	Nothing   Effect = "nothing"
 )
 
-// maxRaces bounds how often a run starts over because another one changed the state.
+// maxRaces bounds how often a run starts over after another one changed the state.
 const maxRaces = 20
 
-// errRaces means that others changed the state all the time.
+// errRaces means that other runs kept changing the state.
 var errRaces = fmt.Errorf("gave up after %d attempts: %w each time; run it again", maxRaces, ErrChanged)
 
-// Trip puts the brake on. at is when the message that says so was published; one from before
-// the last release has no effect, since it tells of a time that somebody has dealt with.
-// After an error it may be called again, and completes what was begun.
+// Trip puts the brake on. at is when the triggering message was published: one from before
+// the last release has no effect, because somebody has already dealt with it. After an error,
+// call Trip again to complete what it began.
 func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, error) {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
@@ -63,11 +63,11 @@ func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, er
 		began := b.Now()
 		switch {
 		case s.Phase == Braking:
-			return Completed, b.settle(ctx, false)
+			return Completed, b.carryOut(ctx, false)
 		case s.Phase == On && live:
-			// Somebody may have raised a ceiling meanwhile, and spending goes on.
-			return Already, b.settle(ctx, true)
-		case s.Phase != Releasing: // what is released only in part keeps what was remembered
+			// Somebody may have raised a ceiling since, so stop the functions again.
+			return Already, b.carryOut(ctx, true)
+		case s.Phase != Releasing: // an unfinished release still needs the recorded ceilings
 			s = s.forget(began)
 		}
 		_, err = b.Memory.Save(ctx, s.begin(cause, began))
@@ -77,14 +77,14 @@ func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, er
 		case err != nil:
 			return Nothing, fmt.Errorf("save the brake's state: %w", err)
 		}
-		return Braked, b.settle(ctx, false)
+		return Braked, b.carryOut(ctx, false)
 	}
 	return Nothing, errRaces
 }
 
-// dealtWith is the instant up to which messages have no effect. A brake that is on by its
-// state and off by the stage variables was released by a `terraform apply`, at a time that
-// nobody recorded; what is certain is that the message that put it on is from before Since.
+// dealtWith is the time before which messages have no effect. If the state says on and the
+// stage variables say off, a `terraform apply` released the brake at an unrecorded time; all
+// we know is that the message that put it on is older than Since.
 func (b *Brake) dealtWith(s State, live bool) time.Time {
 	if s.Phase == On && !live {
 		return s.Since
@@ -92,13 +92,13 @@ func (b *Brake) dealtWith(s State, live bool) time.Time {
 	return s.ReleasedAt
 }
 
-// lateRun is how long after a release a run from before it may still be at work: a Lambda
-// function ends within 15 minutes.
+// lateRun is how long a run that started before a release may still be going after it: a
+// Lambda function runs for at most 15 minutes.
 const lateRun = 15 * time.Minute
 
-// forget drops the ceilings of a brake that is over. Soon after a release they are kept: a
-// function at 0 may then be the work of a late run, which must not be taken for what was
-// declared.
+// forget drops the recorded ceilings of a released brake, unless the release is recent: a
+// function at 0 may then be the work of a late run, and 0 must not be recorded as what
+// was declared.
 func (s State) forget(now time.Time) State {
 	if now.Sub(s.ReleasedAt) > lateRun {
 		s.Previous = nil
@@ -106,16 +106,16 @@ func (s State) forget(now time.Time) State {
 	return s
 }
 
-// begin is the state that asks for the brake.
+// begin is the state that asks for the brake to be put on.
 func (s State) begin(cause Cause, now time.Time) State {
 	s.Phase, s.Cause, s.Since = Braking, cause, now
 	s.Announcing, s.Announced = time.Time{}, time.Time{}
 	return s
 }
 
-// Release takes the brake off and puts the ceilings back that were there before. A function
-// whose ceiling is not 0 any more was changed by somebody else, and is left as it is. After
-// an error it may be called again.
+// Release releases the brake and restores the recorded ceilings. A function whose ceiling is
+// no longer 0 was changed by somebody else and is left alone. Release is safe to repeat
+// after an error.
 func (b *Brake) Release(ctx context.Context) (Effect, error) {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
@@ -130,7 +130,7 @@ func (b *Brake) Release(ctx context.Context) (Effect, error) {
 			if !live {
 				return Nothing, nil
 			}
-			s = s.forget(b.Now()) // they say "braked", and nobody recorded why
+			s = s.forget(b.Now()) // the stage says "braked", but no run recorded why
 		}
 		if s.Phase != Releasing {
 			s.Phase, s.ReleasedAt = Releasing, b.Now()
@@ -141,16 +141,16 @@ func (b *Brake) Release(ctx context.Context) (Effect, error) {
 				return Nothing, fmt.Errorf("save the brake's state: %w", err)
 			}
 		}
-		return Released, b.settle(ctx, false)
+		return Released, b.carryOut(ctx, false)
 	}
 	return Nothing, errRaces
 }
 
-// Resume carries out what is wanted and not done yet, by whomever.
-func (b *Brake) Resume(ctx context.Context) error { return b.settle(ctx, false) }
+// Resume completes whatever an earlier run left unfinished.
+func (b *Brake) Resume(ctx context.Context) error { return b.carryOut(ctx, false) }
 
-// Restart is Resume for a process whose ceilings are those it was started with, and not
-// those that it ended with: a brake that was on is put on again, over the new ones.
+// Restart is Resume for a process that starts with fresh ceilings instead of those it ended
+// with: it puts a brake that was on back on, and records the fresh ceilings.
 func (b *Brake) Restart(ctx context.Context) error {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
@@ -172,13 +172,13 @@ func (b *Brake) Restart(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("save the brake's state: %w", err)
 		}
-		return b.settle(ctx, false)
+		return b.carryOut(ctx, false)
 	}
 	return errRaces
 }
 
-// Ask records that the brake is wanted, or its release, for a process that can't reach the
-// service: the service itself carries it out.
+// Ask records that the brake should be put on or released, for a process that can't reach
+// the service; the service itself carries it out.
 func Ask(ctx context.Context, m Memory, on bool, cause Cause, now time.Time) error {
 	for range maxRaces {
 		s, err := m.Load(ctx)
@@ -203,9 +203,9 @@ func Ask(ctx context.Context, m Memory, on bool, cause Cause, now time.Time) err
 	return errRaces
 }
 
-// settle carries out what the state wants, until nobody has changed it meanwhile. again
-// does so even where the state says that it is done.
-func (b *Brake) settle(ctx context.Context, again bool) error {
+// carryOut does what the state asks for, and starts over if another run changes the state
+// meanwhile. With again it does so even if the state says that it is done.
+func (b *Brake) carryOut(ctx context.Context, again bool) error {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
 		if err != nil {
@@ -222,7 +222,7 @@ func (b *Brake) settle(ctx context.Context, again bool) error {
 			err = errors.Join(b.restore(ctx, s), b.unchanged(ctx, s))
 		}
 		if errors.Is(err, ErrChanged) {
-			again = true // what was done here may have undone what the other run did
+			again = true // this run may have undone what the other one did
 			continue
 		}
 		if err != nil {
@@ -233,7 +233,7 @@ func (b *Brake) settle(ctx context.Context, again bool) error {
 	return errRaces
 }
 
-// unchanged fails with ErrChanged if the state is not s any more.
+// unchanged fails with ErrChanged if the state is no longer s.
 func (b *Brake) unchanged(ctx context.Context, s State) error {
 	now, err := b.Memory.Load(ctx)
 	if err == nil && now.Version != s.Version {
@@ -242,7 +242,7 @@ func (b *Brake) unchanged(ctx context.Context, s State) error {
 	return err
 }
 
-// engage records the ceilings, stops the functions and says so in the state.
+// engage records the ceilings, stops the functions and updates the state.
 func (b *Brake) engage(ctx context.Context, s State) error {
 	previous, err := b.record(ctx, s.Previous)
 	if err != nil {
@@ -255,7 +255,7 @@ func (b *Brake) engage(ctx context.Context, s State) error {
 		}
 	}
 	if err := b.stop(ctx, s); err != nil {
-		// Finance hears of it now, not when a repetition has succeeded or given up.
+		// Notify finance now rather than after the retries.
 		return errors.Join(err, b.announceFailure(ctx, s, err))
 	}
 	s.Phase = On
@@ -263,14 +263,14 @@ func (b *Brake) engage(ctx context.Context, s State) error {
 	return err
 }
 
-// record reads the ceilings as they are without the brake. A ceiling of 0 that was recorded
-// before as another one is the brake's own.
+// record reads the ceilings as they are without the brake: where one is 0 and known has
+// another value for it, the 0 is the brake's own.
 func (b *Brake) record(ctx context.Context, known map[string]int) (map[string]int, error) {
 	now := map[string]int{}
 	for _, function := range b.Functions {
 		n, err := b.Ceilings.Reserved(ctx, function)
 		if errors.Is(err, ErrNoFunction) {
-			continue // there is nothing to stop
+			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the ceiling of %s: %w", function, err)
@@ -282,13 +282,13 @@ func (b *Brake) record(ctx context.Context, known map[string]int) (map[string]in
 	}
 	for function, n := range known {
 		if _, ok := now[function]; !ok && !slices.Contains(b.Functions, function) {
-			now[function] = n // it is on the list no more, and must still be released
+			now[function] = n // no longer in Functions, but still to be released
 		}
 	}
 	return now, nil
 }
 
-// stop sets the ceilings to 0, all that it can, and then the stage variables.
+// stop sets as many ceilings to 0 as it can and, if all are, the stage variables.
 func (b *Brake) stop(ctx context.Context, s State) error {
 	var failed error
 	for _, function := range slices.Sorted(maps.Keys(s.Previous)) {
@@ -308,8 +308,8 @@ func (b *Brake) stop(ctx context.Context, s State) error {
 	return nil
 }
 
-// disengage puts everything back and says so in the state. Previous stays there, for a run
-// that finds out late that the brake was released.
+// disengage puts everything back and updates the state. Previous is kept for a run that
+// notices the release late.
 func (b *Brake) disengage(ctx context.Context, s State) error {
 	if err := b.restore(ctx, s); err != nil {
 		return err

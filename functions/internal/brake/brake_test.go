@@ -24,14 +24,14 @@ func TestTripAndRelease(t *testing.T) {
 	effect, err := b.Trip(t.Context(), cause, began)
 	wantEffect(t, effect, err, Braked)
 	w.wantBraked(t)
-	// While the stage says "braked" calls take no units: nothing may be startable then.
+	// While the stage says "braked" calls take no units, so nothing may be able to start.
 	first := slices.Index(w.calls, "set stage true")
 	for i, call := range w.calls {
 		if strings.HasSuffix(call, " 0") && i > first {
 			t.Errorf("%s after the stage variables: %v", call, w.calls)
 		}
 	}
-	// What was there is saved before anything is changed.
+	// The ceilings are saved before any of them is changed.
 	if saved, changed := slices.Index(w.calls, "save braking"), slices.IndexFunc(w.calls, func(c string) bool { return strings.HasPrefix(c, "set ") }); saved < 0 || saved > changed {
 		t.Errorf("changed before it was saved: %v", w.calls)
 	}
@@ -66,7 +66,8 @@ func TestRepeatedMessage(t *testing.T) {
 	w.wantOpen(t)
 }
 
-// TestARaisedCeilingIsLoweredAgain: an alarm while the brake is on means that money flows.
+// TestARaisedCeilingIsLoweredAgain: an alarm while the brake is on means that money is
+// still being spent.
 func TestARaisedCeilingIsLoweredAgain(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
@@ -104,8 +105,8 @@ func TestOldMessagesHaveNoEffectAfterARelease(t *testing.T) {
 	}
 }
 
-// TestALateRunsZeroIsNotRemembered: soon after a release a ceiling of 0 may be the work of a
-// run that began before it; later on it is what somebody declared.
+// TestALateRunsZeroIsNotRemembered: soon after a release, a ceiling of 0 may be the work of
+// a run that started before it; later on, somebody declared it.
 func TestALateRunsZeroIsNotRemembered(t *testing.T) {
 	for after, want := range map[time.Duration]int{time.Minute: 5, time.Hour: 0} {
 		w, b := newWorld()
@@ -131,13 +132,13 @@ func TestReleasedByApply(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
 	w.apply()
-	w.ceilings["mcp"] = 3 // and declares another value
+	w.ceilings["mcp"] = 3 // this apply declares another value
 	status, err := b.Status(t.Context())
 	if err != nil || status.On || status.State != ReleasedByApply {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	effect, err := b.Trip(t.Context(), cause, began)
-	wantEffect(t, effect, err, Stale) // the message that had put it on, once more
+	wantEffect(t, effect, err, Stale) // a redelivery of the message that put it on
 	effect, err = b.Trip(t.Context(), cause, w.now())
 	wantEffect(t, effect, err, Braked)
 	w.wantBraked(t)
@@ -165,7 +166,7 @@ func TestReleaseLeavesWhatOthersChanged(t *testing.T) {
 
 var errDown = errors.New("down")
 
-// TestEveryHalfDoneRunIsCompleted dies at each call in turn, and runs again.
+// TestEveryHalfDoneRunIsCompleted kills a run at each of its calls in turn, then repeats it.
 func TestEveryHalfDoneRunIsCompleted(t *testing.T) {
 	for _, command := range []string{"trip", "release"} {
 		for dies := 0; ; dies++ {
@@ -188,12 +189,12 @@ func TestEveryHalfDoneRunIsCompleted(t *testing.T) {
 			failed := run()
 			w.fail = nil
 			if at == "" {
-				break // it needed no more calls than these
+				break // the run finished before that call
 			}
 			if !errors.Is(failed, errDown) {
 				t.Errorf("%s dead at call %d, %s: %v", command, dies, at, failed)
 			}
-			w.clock = w.clock.Add(time.Minute) // as the service repeats it
+			w.clock = w.clock.Add(time.Minute) // Lambda retries after a minute
 			if err := run(); err != nil {
 				t.Errorf("%s dead at call %d, %s, then repeated: %v", command, dies, at, err)
 			}
@@ -202,7 +203,7 @@ func TestEveryHalfDoneRunIsCompleted(t *testing.T) {
 				continue
 			}
 			w.wantBraked(t)
-			// The message may have gone out before its sender could note it down.
+			// The announcement may have been sent but not recorded.
 			if len(w.told) != 1 && !(len(w.told) == 2 && strings.HasPrefix(at, "save")) {
 				t.Errorf("dead at call %d, %s: finance was told %d times", dies, at, len(w.told))
 			}
@@ -214,8 +215,8 @@ func TestEveryHalfDoneRunIsCompleted(t *testing.T) {
 	}
 }
 
-// TestOneFunctionCantBeStopped: the others are, nothing becomes free, finance hears of it,
-// and a repetition completes it.
+// TestOneFunctionCantBeStopped: the others are stopped, no call becomes free, finance is
+// notified, and a repetition completes it.
 func TestOneFunctionCantBeStopped(t *testing.T) {
 	w, b := newWorld()
 	w.fail = func(call string) error {
@@ -230,7 +231,7 @@ func TestOneFunctionCantBeStopped(t *testing.T) {
 	if w.braked || w.ceilings["external"] != 0 || w.ceilings["mcp"] != 0 {
 		t.Errorf("braked %t, ceilings %v; want the other functions stopped, and the stage open", w.braked, w.ceilings)
 	}
-	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "not all could be") {
+	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "some functions could not be stopped") {
 		t.Errorf("finance was told %q", w.told)
 	}
 	w.fail = nil
@@ -242,7 +243,7 @@ func TestOneFunctionCantBeStopped(t *testing.T) {
 	}
 }
 
-// TestMessagesAtOnce: however many arrive together, what was there is remembered.
+// TestMessagesAtOnce: however many messages arrive together, the ceilings are remembered.
 func TestMessagesAtOnce(t *testing.T) {
 	for range 50 {
 		w, b := newWorld()
@@ -262,8 +263,8 @@ func TestMessagesAtOnce(t *testing.T) {
 	}
 }
 
-// TestTripsAndReleasesAtOnce: whatever comes last, ceilings and stage agree with the state,
-// and nothing is lost of what was there.
+// TestTripsAndReleasesAtOnce: whichever wins, ceilings and stage agree with the state, and
+// no recorded ceiling is lost.
 func TestTripsAndReleasesAtOnce(t *testing.T) {
 	for range 200 {
 		w, b := newWorld()
@@ -309,15 +310,15 @@ func together(n int, do func(i int)) {
 	done.Wait()
 }
 
-// TestALateRunUndoesNothing: a run that stops a function after somebody has released the
-// brake puts it right again.
+// TestALateRunUndoesNothing: a run that stops a function after the brake was released
+// restores it.
 func TestALateRunUndoesNothing(t *testing.T) {
 	w, b := newWorld()
 	w.fail = func(call string) error {
 		if call != "set calendar 0" {
 			return nil
 		}
-		w.fail = nil // the ceilings are recorded, and none is changed yet
+		w.fail = nil // ceilings are recorded, none has been changed yet
 		_, err := b.Release(context.Background())
 		return err
 	}
@@ -333,7 +334,7 @@ func TestALateRunUndoesNothing(t *testing.T) {
 func TestRestartKeepsTheBrakeOverNewCeilings(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
-	w.apply() // a new process starts with what it is told to
+	w.apply() // a new process starts with fresh ceilings
 	w.ceilings["mcp"] = 3
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -406,7 +407,7 @@ func optional(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// TestMessageToFinance holds the text that people get.
+// TestMessageToFinance compares the announcement with the recorded one.
 func TestMessageToFinance(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)

@@ -1,19 +1,19 @@
-// Package brake stops spending: on the message of an alarm or of a budget, or by hand, it
-// sets the reserved concurrency of functions to 0, remembers what it was, tells finance
-// once, and puts everything back when somebody releases it.
+// Package brake stops spending. On a message from an alarm or a budget, or by hand, it sets
+// functions' reserved concurrency to 0, remembers the previous values, notifies finance once,
+// and puts everything back when somebody releases it.
 //
-// What is wanted is in one item of the store (State, changed only by comparison with the
-// version that was read), and so is what was there before. Whoever changed the item carries
-// it out, in steps that may be repeated: a run that dies half-way is completed by the
-// repetition of its message, by the next message or by `sekisho brake on`. Whoever finds,
-// at its end, that the item was changed meanwhile carries out the newer one. So of any
-// number of runs at once, the last word in the item is what holds.
+// The wanted state and the previous ceilings are in one item of the store (State), which is
+// only changed by compare-and-swap on its version. The run that changed the item carries the
+// change out in repeatable steps; if it dies half-way, a redelivery of its message, the next
+// message or `sekisho brake on` completes it. A run that finds at its end that the item has
+// changed carries out the newer state. So with any number of concurrent runs, the last
+// change to the item wins.
 //
-// The live stage variables say whether the brake is on. They come after the ceilings: while
-// they say "braked", the authorizer lets calls through without taking units, and nothing may
-// start that would then be free. When it is released they go first, for the same reason.
-// A `terraform apply` puts them back together with the ceilings; then the item is out of
-// date, and the next message that brakes records the ceilings anew.
+// The live stage variables say whether the brake is on. While they say "braked", the
+// authorizer admits calls without taking units, so nothing may be able to start: they are
+// set after the ceilings are lowered, and reset before the ceilings are raised. A
+// `terraform apply` restores both; the item is then out of date, and the next message that
+// trips the brake records the ceilings anew.
 //
-// No message releases the brake, whatever it says. Only Release does.
+// No message ever releases the brake. Only Release does.
 package brake

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// Mark is the message attribute that the brake's own messages carry, and that it leaves
-// alone. A filter policy of the subscription could not keep them away: {"exists": false}
-// matches no message without any attribute, and neither CloudWatch nor Budgets sends one
-// (docs.aws.amazon.com/sns/latest/dg/attribute-key-matching.html).
+// Mark is the message attribute by which the brake recognises and ignores its own
+// announcements. A filter policy on the subscription can't do that: {"exists": false}
+// doesn't match messages that have no attributes at all, such as those of CloudWatch and
+// Budgets (docs.aws.amazon.com/sns/latest/dg/attribute-key-matching.html).
 const Mark = "sekisho_brake"
 
-// Rules say which messages put the brake on.
+// Rules say which messages trip the brake.
 type Rules struct {
-	// Alarms are the names of the CloudWatch alarms that do, when they go to ALARM.
+	// Alarms are the names of the CloudWatch alarms that do so when they go to ALARM.
 	Alarms []string
-	// Budget is the name of the budget that does, when what was spent crosses a threshold
-	// of BudgetPercent of it, or a higher one.
+	// Budget is the name of the budget that does so when actual spending crosses a
+	// threshold of at least BudgetPercent.
 	Budget        string
 	BudgetPercent float64
 }
 
-// Read decides about the text of one message. why says it for the log where brakes is false.
+// Read decides whether a message trips the brake; if not, why is the reason, for the log.
 //
-// Alarms come as JSON (docs.aws.amazon.com/AmazonSNS/latest/dg/sns-message-and-json-formats.html
-// shows the envelope; the fields are those of every alarm), anomalies too, budgets as text
-// for people, as in testdata.
+// Alarms and anomalies are JSON; the envelope is described at
+// docs.aws.amazon.com/AmazonSNS/latest/dg/sns-message-and-json-formats.html. Budgets send
+// plain text. testdata has an example of each.
 func (r Rules) Read(message string) (cause Cause, brakes bool, why string) {
 	text := strings.TrimSpace(message)
 	if strings.HasPrefix(text, "{") {
@@ -38,7 +38,7 @@ func (r Rules) Read(message string) (cause Cause, brakes bool, why string) {
 	if fields, ok := budgetFields(text); ok {
 		return r.readBudget(fields)
 	}
-	return Cause{}, false, "neither an alarm nor a budget's message"
+	return Cause{}, false, "neither an alarm nor a budget message"
 }
 
 func (r Rules) readJSON(text string) (Cause, bool, string) {
@@ -47,17 +47,17 @@ func (r Rules) readJSON(text string) (Cause, bool, string) {
 		AnomalyID                                                  string `json:"anomalyId"`
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return Cause{}, false, "JSON that can't be read: " + err.Error()
+		return Cause{}, false, "the JSON can't be read: " + err.Error()
 	}
 	switch {
 	case m.AnomalyID != "":
 		return Cause{}, false, "an anomaly is for people to judge"
 	case m.AlarmName == "":
-		return Cause{}, false, "JSON that is no alarm"
+		return Cause{}, false, "JSON, but not an alarm"
 	case !slices.Contains(r.Alarms, m.AlarmName):
-		return Cause{}, false, "alarm " + tidy(m.AlarmName) + " does not brake"
+		return Cause{}, false, "alarm " + tidy(m.AlarmName) + " does not trip the brake"
 	case m.NewStateValue != "ALARM":
-		return Cause{}, false, "alarm " + m.AlarmName + " went to " + tidy(m.NewStateValue) + ": that releases nothing"
+		return Cause{}, false, "alarm " + m.AlarmName + " went to " + tidy(m.NewStateValue) + ", which releases nothing"
 	}
 	said := "Alarm " + m.AlarmName + "."
 	for _, part := range []string{m.AlarmDescription, m.NewStateReason} {
@@ -68,7 +68,8 @@ func (r Rules) readJSON(text string) (Cause, bool, string) {
 	return Cause{Name: m.AlarmName, Text: said}, true, ""
 }
 
-// budgetFields are the lines of a budget's message that it is read by, each once.
+// budgetFields picks the lines that readBudget needs. The text isn't a budget's message
+// without a name and a type of alert, or if a line is repeated.
 func budgetFields(text string) (map[string]string, bool) {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -88,22 +89,22 @@ func (r Rules) readBudget(f map[string]string) (Cause, bool, string) {
 	name := f["Budget Name"]
 	switch {
 	case r.Budget == "" || name != r.Budget:
-		return Cause{}, false, "budget " + tidy(name) + " does not brake"
+		return Cause{}, false, "budget " + tidy(name) + " does not trip the brake"
 	case f["Alert Type"] != "ACTUAL":
-		return Cause{}, false, "budget " + name + ": " + tidy(f["Alert Type"]) + " is not money spent"
+		return Cause{}, false, "budget " + name + ": " + tidy(f["Alert Type"]) + " is not actual spending"
 	}
 	limit, okLimit := dollars(f["Budgeted Amount"])
 	threshold, okThreshold := dollars(strings.TrimPrefix(f["Alert Threshold"], ">"))
 	spent, okSpent := dollars(f["ACTUAL Amount"])
 	if !okLimit || !okThreshold || !okSpent || limit <= 0 {
-		return Cause{}, false, "budget " + name + ": amounts that can't be read"
+		return Cause{}, false, "budget " + name + ": its amounts can't be read"
 	}
-	// The message has whole cents.
+	// Amounts in the message are rounded to cents.
 	if threshold < limit*r.BudgetPercent/100-0.005 {
 		return Cause{}, false, fmt.Sprintf("budget %s: the threshold of %.2f USD is below %g %% of %.2f USD", name, threshold, r.BudgetPercent, limit)
 	}
 	return Cause{Name: name, Text: fmt.Sprintf(
-		"Budget %s: %.2f USD were spent this month, more than the threshold of %.2f USD (%.0f %% of %.2f USD).",
+		"Budget %s: %.2f USD spent this month, above the threshold of %.2f USD (%.0f %% of %.2f USD).",
 		name, spent, threshold, 100*threshold/limit, limit,
 	)}, true, ""
 }
@@ -118,7 +119,7 @@ func dollars(text string) (float64, bool) {
 	return n, err == nil && n >= 0 && !math.IsInf(n, 0)
 }
 
-// tidy makes one line of at most 600 characters of what others wrote.
+// tidy turns untrusted text into one line of at most 600 characters.
 func tidy(text string) string {
 	line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 	if runes := []rune(line); len(runes) > 600 {

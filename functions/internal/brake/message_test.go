@@ -43,7 +43,7 @@ func TestWhatBrakes(t *testing.T) {
 	alarm, budget := message(t, "alarm.json"), message(t, "budget.txt")
 	for name, c := range map[string]struct{ message, says string }{
 		"alarm":          {alarm, "Alarm demo-spend-rate. demo spends more than 1 USD an hour, estimated from AWS's own metrics in 3 of the last 5 minutes. Threshold Crossed: 3 out of the last 5 datapoints [2.31 (30/11/26 07:38:00), 2.2 (30/11/26 07:37:00), 1.9 (30/11/26 07:36:00)] were greater than the threshold (1.0) (minimum 3 datapoints for OK -> ALARM transition)."},
-		"budget":         {budget, "Budget demo-monthly: 10.42 USD were spent this month, more than the threshold of 10.00 USD (100 % of 10.00 USD)."},
+		"budget":         {budget, "Budget demo-monthly: 10.42 USD spent this month, above the threshold of 10.00 USD (100 % of 10.00 USD)."},
 		"budget, CRLF":   {strings.ReplaceAll(budget, "\n", "\r\n"), "10.42 USD"},
 		"budget, higher": {strings.ReplaceAll(budget, "> $10.00", "> $12.00"), "12.00 USD (120 %"},
 		"budget, large":  {strings.NewReplacer("$10.00", "$1,000.00", "$10.42", "$1,234.50").Replace(budget), "1234.50 USD"},
@@ -60,14 +60,14 @@ func TestWhatDoesNotBrake(t *testing.T) {
 	for name, c := range map[string]struct{ message, why string }{
 		"an OK":              {strings.ReplaceAll(alarm, `"NewStateValue": "ALARM"`, `"NewStateValue": "OK"`), "releases nothing"},
 		"no data":            {strings.ReplaceAll(alarm, `"NewStateValue": "ALARM"`, `"NewStateValue": "INSUFFICIENT_DATA"`), "releases nothing"},
-		"another alarm":      {strings.ReplaceAll(alarm, "demo-spend-rate", "demo-refusals"), "demo-refusals does not brake"},
+		"another alarm":      {strings.ReplaceAll(alarm, "demo-spend-rate", "demo-refusals"), "demo-refusals does not trip the brake"},
 		"half an alarm":      {alarm[:len(alarm)/2], "can't be read"},
-		"an alarm, no name":  {`{"NewStateValue":"ALARM"}`, "no alarm"},
+		"an alarm, no name":  {`{"NewStateValue":"ALARM"}`, "not an alarm"},
 		"wrong types":        {`{"AlarmName":["demo-spend-rate"],"NewStateValue":"ALARM"}`, "can't be read"},
 		"an anomaly":         {message(t, "anomaly.json"), "anomaly"},
-		"a forecast":         {strings.ReplaceAll(budget, "Alert Type: ACTUAL", "Alert Type: FORECASTED"), "not money spent"},
+		"a forecast":         {strings.ReplaceAll(budget, "Alert Type: ACTUAL", "Alert Type: FORECASTED"), "not actual spending"},
 		"a lower threshold":  {strings.ReplaceAll(budget, "> $10.00", "> $8.00"), "below 100 %"},
-		"another budget":     {strings.ReplaceAll(budget, "Budget Name: demo-monthly", "Budget Name: demo-monthly-2"), "does not brake"},
+		"another budget":     {strings.ReplaceAll(budget, "Budget Name: demo-monthly", "Budget Name: demo-monthly-2"), "does not trip the brake"},
 		"no amount":          {strings.ReplaceAll(budget, "$10.00", "much"), "can't be read"},
 		"an infinite amount": {strings.ReplaceAll(budget, "> $10.00", "> $Inf"), "can't be read"},
 		"no number":          {strings.ReplaceAll(budget, "> $10.00", "> $NaN"), "can't be read"},

@@ -9,7 +9,7 @@ import (
 // Unreserved is the ceiling of a function that shares the account's concurrency.
 const Unreserved = -1
 
-// Phase says what is wanted, and whether it is done.
+// Phase says what is wanted and whether it has been done.
 type Phase string
 
 // The phases. The zero Phase is Off.
@@ -20,23 +20,23 @@ const (
 	Releasing Phase = "releasing"
 )
 
-// State is the item. Its JSON is what the stores keep.
+// State is what the stores keep, as JSON.
 type State struct {
 	Phase Phase `json:"phase,omitempty"`
 	Cause Cause `json:"cause"`
 	// Since is when the brake was put on.
 	Since time.Time `json:"since"`
-	// Previous is the ceiling of each function before the brake: Unreserved, 0 or more. It
-	// is recorded before anything is changed.
+	// Previous is each function's ceiling before the brake: Unreserved, 0 or more. It is
+	// recorded before any ceiling is changed.
 	Previous map[string]int `json:"previous,omitempty"`
-	// ReleasedAt is when the brake was last taken off. Messages from before it have no effect.
+	// ReleasedAt is when the brake was last released. Older messages have no effect.
 	ReleasedAt time.Time `json:"released_at"`
-	// Announcing is when a run began to tell finance, Announced when it had done so.
+	// Announcing is when a run started to notify finance, Announced when it succeeded.
 	Announcing time.Time `json:"announcing"`
 	Announced  time.Time `json:"announced"`
 
-	// Version counts the changes; 0 means that there is no item yet. Stores keep it beside
-	// the rest.
+	// Version counts changes; 0 means that nothing has been saved yet. Stores keep it next
+	// to the JSON.
 	Version int64 `json:"-"`
 }
 
@@ -44,23 +44,23 @@ type State struct {
 type Cause struct {
 	// Name of the alarm or budget, or "hand".
 	Name string `json:"name,omitempty"`
-	// Text says it to people, with the figure and the threshold of the message.
+	// Text explains it, with the message's figure and threshold.
 	Text string `json:"text,omitempty"`
 }
 
-// ErrChanged means that the item is not the version any more that was read.
+// ErrChanged means that the stored state is no longer the version that was read.
 var ErrChanged = errors.New("the brake's state was changed by another run")
 
-// ErrNoFunction means that there is no function of a name.
+// ErrNoFunction means that there is no function with that name.
 var ErrNoFunction = errors.New("no such function")
 
 // Memory keeps the state.
 type Memory interface {
-	// Load returns the state, strongly consistent; the zero State where there is none.
+	// Load returns the state by a strongly consistent read; the zero State if there is none.
 	Load(ctx context.Context) (State, error)
-	// Save replaces the state on condition that it is still of s.Version, and returns it
-	// with its new version. The error is ErrChanged if it is not. After another error it
-	// is not known whether the state was saved.
+	// Save replaces the state if its version is still s.Version, and returns it with the
+	// new version; otherwise the error is ErrChanged. After any other error, the state may
+	// or may not have been saved.
 	Save(ctx context.Context, s State) (State, error)
 }
 
@@ -72,13 +72,13 @@ type Ceilings interface {
 	SetReserved(ctx context.Context, function string, n int) error
 }
 
-// Switch is the state of the service as callers are told it.
+// Switch is whether callers are told that the service is braked.
 type Switch interface {
 	Braked(ctx context.Context) (bool, error)
 	SetBraked(ctx context.Context, on bool) error
 }
 
-// Announcer tells finance. Subject is one line of at most 100 ASCII characters.
+// Announcer notifies finance. The subject is one line of at most 100 ASCII characters.
 type Announcer interface {
 	Announce(ctx context.Context, subject, text string) error
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Status is how the brake stands.
+// Status describes the brake.
 type Status struct {
 	// On is what the live stage variables say.
 	On bool `json:"on"`
-	// State in words: off; on; braking or releasing, begun and not done; or ReleasedByApply.
+	// State in words: off; on; braking or releasing, which are unfinished; ReleasedByApply.
 	State string     `json:"state"`
 	Since *time.Time `json:"since"`
 	Why   string     `json:"why"`
-	// ReleasedAt is the last release by command.
+	// ReleasedAt is the last release by a command.
 	ReleasedAt *time.Time       `json:"released_at"`
 	Functions  []FunctionStatus `json:"functions"`
 }
@@ -25,16 +25,16 @@ type Status struct {
 // FunctionStatus is the ceiling of a function: -1 unreserved, 0 off.
 type FunctionStatus struct {
 	Name string `json:"name"`
-	// Before the brake; nil where none was recorded.
+	// Before the brake; nil if none was recorded.
 	Before *int `json:"before"`
 	// Now; nil if there is no such function.
 	Now *int `json:"now"`
 }
 
-// ReleasedByApply is the state of a brake that somebody else released.
+// ReleasedByApply is the state of a brake that was released other than by Release.
 const ReleasedByApply = "released by terraform apply"
 
-// Status reads everything anew.
+// Status reads the state, the stage variables and all ceilings.
 func (b *Brake) Status(ctx context.Context) (Status, error) {
 	s, err := b.Memory.Load(ctx)
 	if err != nil {
@@ -61,12 +61,12 @@ func (b *Brake) Status(ctx context.Context) (Status, error) {
 	return status, nil
 }
 
-// Describe is the status as far as the state tells it, without functions.
+// Describe is the status without its functions. live is what the stage variables say.
 func (s State) Describe(live bool) Status {
 	status := Status{On: live, State: string(s.Phase), Functions: []FunctionStatus{}}
 	switch {
 	case s.Phase == Off && live:
-		status.State, status.Why = "on", "The stage variables say so, but nothing was recorded."
+		status.State, status.Why = "on", "The stage variables say so, but no reason was recorded."
 	case s.Phase == Off:
 		status.State = "off"
 	case s.Phase == On && !live:
@@ -81,7 +81,7 @@ func (s State) Describe(live bool) Status {
 	return status
 }
 
-// remembered is what was there before the brake, while it is on.
+// remembered is the ceilings from before the brake, while it is on.
 func (s State) remembered() map[string]int {
 	if s.Phase == Off {
 		return nil

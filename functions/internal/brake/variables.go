@@ -1,12 +1,12 @@
 package brake
 
-// The names of the contract's states of the stage variables.
+// The contract's names for the two states of the stage variables.
 const (
 	stateOpen   = "open"
 	stateBraked = "braked"
 )
 
-// Variables are the stage variables of a state of the service, out of the contract's.
+// Variables picks the stage variables for one state out of the contract's states.
 func Variables(states map[string]map[string]string, braked bool) map[string]string {
 	if braked {
 		return states[stateBraked]
@@ -14,8 +14,8 @@ func Variables(states map[string]map[string]string, braked bool) map[string]stri
 	return states[stateOpen]
 }
 
-// Says reads the live stage variables: whether they are those of the brake. Others than the
-// contract's may be among them.
+// Says reports whether the live stage variables say that the brake is on. Variables that
+// the contract doesn't know are ignored.
 func Says(live map[string]string, states map[string]map[string]string) bool {
 	for name, value := range states[stateBraked] {
 		if live[name] != value {

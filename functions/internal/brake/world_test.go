@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// world is a service in memory whose calls can be made to fail.
+// world is an in-memory service whose calls can be made to fail.
 type world struct {
 	mu       sync.Mutex
 	state    State
@@ -114,7 +114,7 @@ func (w *world) Announce(_ context.Context, subject, text string) error {
 	return nil
 }
 
-// now is a second later each time.
+// now moves the clock on by a second each time.
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +124,7 @@ func (w *world) now() time.Time {
 
 var began = time.Date(2026, 11, 30, 7, 41, 0, 0, time.UTC)
 
-// before are the ceilings of a mix of functions; authorizer is none of the brake's.
+// before is a mix of ceilings. The brake doesn't stop the authorizer.
 func before() map[string]int {
 	return map[string]int{"calendar": Unreserved, "external": 5, "mcp": Unreserved, "postal": 0, "authorizer": 7}
 }
@@ -132,7 +132,7 @@ func before() map[string]int {
 func newWorld() (*world, *Brake) {
 	w := &world{ceilings: before(), clock: began}
 	return w, &Brake{
-		Stack: "demo", Functions: []string{"calendar", "external", "gone", "mcp", "postal"},
+		Name: "demo", Functions: []string{"calendar", "external", "gone", "mcp", "postal"},
 		ReleaseCommand: "sekisho brake off --function demo-brake",
 		Memory:         w, Ceilings: w, Switch: w, Announcer: w, Now: w.now,
 	}
@@ -155,7 +155,7 @@ func (w *world) wantOpen(t *testing.T) {
 	}
 }
 
-// apply is what `terraform apply` does: it declares the values anew.
+// apply restores the declared values, as `terraform apply` does.
 func (w *world) apply() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBody is the largest JSON body that an operation takes, in bytes.
+// MaxBody is the largest JSON body that an operation accepts, in bytes.
 const MaxBody = 64 << 10
 
-// ArgumentError says which argument of a call is wrong, and what is expected.
+// ArgumentError says which argument of a call is wrong and what is expected.
 type ArgumentError struct {
-	// Param is the argument's name; empty when the call as a whole is meant.
+	// Param is the argument's name; empty if the error is about the call as a whole.
 	Param   string
 	Message string
 }
@@ -31,8 +31,8 @@ func (e *ArgumentError) Error() string {
 	return e.Param + ": " + e.Message
 }
 
-// Bind gathers the arguments of a REST call out of its path, query and body, each as the
-// type that its schema names, and checks them. The error is an *ArgumentError.
+// Bind collects a REST call's arguments from its path, query and body, converts each to the
+// type in its schema, and validates them. The error is an *ArgumentError.
 func (op *Operation) Bind(path map[string]string, query map[string][]string, body []byte) (map[string]any, error) {
 	s, err := op.Schemas()
 	if err != nil {
@@ -50,7 +50,7 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		}
 	}
 	for name, value := range path {
-		// API Gateway decodes the query, and hands path parameters on as they were sent.
+		// API Gateway decodes the query but passes path parameters on as they were sent.
 		text, err := url.PathUnescape(value)
 		if err != nil {
 			return nil, s.wrong(name, "the percent-encoding is broken")
@@ -99,7 +99,7 @@ func (s *Schemas) bindText(args map[string]any, name, text string) error {
 	if !ok {
 		return nil // a path parameter that only routes, such as a greedy proxy
 	}
-	// API Gateway puts U+FFFD in the place of bytes that are no UTF-8.
+	// API Gateway replaces invalid UTF-8 with U+FFFD.
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 		return &ArgumentError{Param: name, Message: "not UTF-8; percent-encode UTF-8 text"}
 	}
@@ -208,9 +208,8 @@ func clip(text string) string {
 	return text[:cut] + "…"
 }
 
-// Request makes the HTTP request for a call with these arguments, which must be valid.
-// base is the URL of the API without the operation's path, such as
-// https://abc.execute-api.eu-west-1.amazonaws.com/prod.
+// Request makes the HTTP request for a call with valid arguments. base is the API's URL,
+// without the operation's path, such as https://abc.execute-api.eu-west-1.amazonaws.com/prod.
 func (op *Operation) Request(base string, args map[string]any) (*http.Request, error) {
 	s, err := op.Schemas()
 	if err != nil {

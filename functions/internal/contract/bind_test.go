@@ -96,7 +96,7 @@ func TestBindSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestRequestComesBackThroughBind: what the MCP function sends, the REST function reads.
+// TestRequestComesBackThroughBind: business functions read exactly what the MCP function sends.
 func TestRequestComesBackThroughBind(t *testing.T) {
 	for _, c := range []struct {
 		id   string
@@ -123,7 +123,7 @@ func TestRequestComesBackThroughBind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// As it arrives at a server: parsed again from the request line.
+		// As a server receives it: parsed again from the request line.
 		received := httptest.NewRequest(request.Method, request.URL.RequestURI(), nil)
 		path := map[string]string{}
 		if before, after, ok := strings.Cut(o.Path, "{"); ok {
@@ -167,8 +167,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemas: schemas are read when they are asked for, so this is where a wrong one is seen
-// before anything is built.
+// TestSchemas: since schemas are only read on demand, this is what catches a broken one before
+// a deployment does.
 func TestSchemas(t *testing.T) {
 	api, err := Load()
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package contract is the one description of the API, and a typed view of it.
+// Package contract holds the contract, the one description of the API, and a typed view of it.
 //
-// openapi.yaml lists every route and every tool. The authorizer reads units and exemption
-// from it, the MCP function its tools, the business functions their argument checks, and
-// the laptop's gateway its routes and refusals; Terraform sends a projection of the same
-// file to API Gateway.
+// openapi.yaml lists every route and every tool. The authorizer reads units and exemptions
+// from it, the MCP function its tools, the business functions their argument checks, and the
+// laptop's gateway its routes and refusals; Terraform sends a projection of the same file to
+// API Gateway.
 //
-// The end of the file, the gateway's own answers above all, is generated from other packages.
-// The whole is embedded as JSON, because decoding YAML would make a cold start ten times as
-// long. A test keeps all three current; go generate writes them.
+// The end of the file, with the gateway's own answers, is generated from other packages. The
+// whole is embedded as JSON because YAML takes ten times as long to decode at a cold start.
+// A test keeps everything in sync; go generate writes it.
 package contract
 
 import (
@@ -24,9 +24,9 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// API is the typed view of a description.
+// API is a typed view of the contract.
 type API struct {
-	// Operations in the order of path and method.
+	// Operations, sorted by path and method.
 	Operations []*Operation
 	// Composites are the tools that the MCP function serves itself.
 	Composites []*Composite
@@ -43,7 +43,7 @@ type API struct {
 
 // Operation is one method on one path.
 type Operation struct {
-	// ID is the operationId; of a tool, its name.
+	// ID is the operationId, which is also the tool's name.
 	ID string
 	// Method in upper case, or ANY.
 	Method string
@@ -55,22 +55,22 @@ type Operation struct {
 	Description string
 	// Public operations need no key.
 	Public bool
-	// Function is the Lambda that serves it; empty when the gateway answers by itself.
+	// Function is the Lambda that serves it; empty if the gateway itself answers.
 	Function string
 	// Units that a call takes from the monthly limit; 0 = exempt.
 	Units int64
-	// Tool says whether the operation is listed over MCP.
+	// Tool operations are listed over MCP.
 	Tool        bool
 	Annotations Annotations
-	// HasBody says whether the operation takes a JSON body, whose members are arguments too.
+	// HasBody operations take a JSON body, whose members are arguments too.
 	HasBody bool
-	// Integration is set when the gateway answers by itself.
+	// Integration is set if the gateway itself answers.
 	Integration *MockIntegration
 
 	schemas func() (*Schemas, error)
 }
 
-// Annotations are the tool annotations of MCP, with the specification's defaults.
+// Annotations are MCP's tool annotations, with the specification's defaults.
 type Annotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    bool   `json:"readOnlyHint,omitempty"`
@@ -87,7 +87,7 @@ type Param struct {
 	Required bool
 }
 
-// Composite is a tool made of calls to exempt operations.
+// Composite is a tool made up of calls to exempt operations.
 type Composite struct {
 	Name        string
 	Category    string
@@ -102,9 +102,9 @@ type Composite struct {
 // Output is the schema of the tool's answer.
 func (c *Composite) Output() (json.RawMessage, error) { return c.output() }
 
-// GatewayResponse is what API Gateway answers by itself.
+// GatewayResponse is an answer of API Gateway's own.
 type GatewayResponse struct {
-	// StatusCode is empty where the type's own status is kept.
+	// StatusCode is empty to keep the response type's default status.
 	StatusCode         string            `json:"statusCode"`
 	ResponseParameters map[string]string `json:"responseParameters"`
 	ResponseTemplates  map[string]string `json:"responseTemplates"`
@@ -122,18 +122,18 @@ type MockIntegration struct {
 
 var load = sync.OnceValues(func() (*API, error) { return Parse(document) })
 
-// Load returns the view of the embedded description. It is decoded once; callers must not
+// Load returns the embedded contract. It is decoded once and shared, so callers must not
 // change it.
 func Load() (*API, error) { return load() }
 
-// Document is the embedded description as JSON.
+// Document is the embedded contract as JSON.
 func Document() []byte { return bytes.Clone(document) }
 
-// Operation finds an operation by its ID, nil when there is none.
+// Operation finds an operation by its ID; nil if there is none.
 func (a *API) Operation(id string) *Operation { return a.byID[id] }
 
-// Route finds the operation of a method on a path as it stands in the description,
-// nil when there is none. ANY stands for every method that the path does not name.
+// Route finds the operation for a method on a path, written as in the contract; nil if there
+// is none. ANY matches every method that the path doesn't list.
 func (a *API) Route(method, path string) *Operation {
 	if op := a.byRoute[strings.ToUpper(method)+" "+path]; op != nil {
 		return op
@@ -141,7 +141,7 @@ func (a *API) Route(method, path string) *Operation {
 	return a.byRoute["ANY "+path]
 }
 
-// Tools lists the operations that are tools, in the order of their names.
+// Tools lists the operations that are tools, sorted by name.
 func (a *API) Tools() []*Operation {
 	var tools []*Operation
 	for _, op := range a.Operations {
@@ -165,7 +165,7 @@ func (a *API) ToolCategories() map[string]string {
 	return categories
 }
 
-// Functions lists the Lambdas that serve operations, in order.
+// Functions lists the Lambdas that serve operations, sorted by name.
 func (a *API) Functions() []string {
 	var names []string
 	for _, op := range a.Operations {
@@ -188,7 +188,7 @@ func (a *API) ByFunction(name string) []*Operation {
 	return ops
 }
 
-// raw is the part of an OpenAPI document that is read.
+// raw is the part of an OpenAPI document that Parse reads.
 type raw struct {
 	Paths    map[string]map[string]json.RawMessage `json:"paths"`
 	Security []map[string][]string                 `json:"security"`
@@ -224,10 +224,9 @@ type rawOperation struct {
 	Integration *MockIntegration `json:"x-amazon-apigateway-integration"`
 }
 
-// Parse reads a description, such as the one that an applied Terraform state holds. What
-// a projection leaves out (schemas, descriptions) is left empty. Schemas are not read before
-// they are asked for: a function that needs none, such as the authorizer, starts faster.
-// CheckSchemas reads them all.
+// Parse reads a contract, or the projection of one that an applied Terraform state holds, which
+// lacks schemas and descriptions. Schemas are only read on demand, so that functions that need
+// none, such as the authorizer, start faster. CheckSchemas reads them all.
 func Parse(doc []byte) (*API, error) {
 	var r raw
 	if err := json.Unmarshal(doc, &r); err != nil {
@@ -247,7 +246,7 @@ func Parse(doc []byte) (*API, error) {
 	return api, api.addComposites(r, schemas)
 }
 
-// methods maps the members of a path item that are operations to their method.
+// methods maps those members of a path item that are operations to their HTTP methods.
 var methods = map[string]string{
 	"get": "GET", "put": "PUT", "post": "POST", "delete": "DELETE", "patch": "PATCH",
 	"head": "HEAD", "options": "OPTIONS", "x-amazon-apigateway-any-method": "ANY",
@@ -340,7 +339,7 @@ func (a *API) addComposites(r raw, schemas *resolver) error {
 	return nil
 }
 
-// CheckSchemas reads every schema of the description and compiles those of arguments.
+// CheckSchemas reads every schema of the contract and compiles those of arguments.
 func (a *API) CheckSchemas() error {
 	for _, op := range a.Operations {
 		if err := op.CheckSchemas(); err != nil {
@@ -355,8 +354,8 @@ func (a *API) CheckSchemas() error {
 	return nil
 }
 
-// CheckSchemas reads the operation's schemas, and compiles that of its arguments, so that no
-// call has to.
+// CheckSchemas reads the operation's schemas and compiles that of its arguments, so that the
+// first call doesn't have to.
 func (op *Operation) CheckSchemas() error {
 	s, err := op.Schemas()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// explain makes the validator's path of steps into a sentence about one argument.
+// explain turns the validator's trace into a sentence about one argument.
 func (s *Schemas) explain(err error) error {
 	text := err.Error()
 	name := ""
@@ -27,17 +27,17 @@ func (s *Schemas) explain(err error) error {
 	return s.wrong(name, clip(plain(text)))
 }
 
-// compared is the saying that has numbers in it.
+// compared is the only saying with numbers that plain has to rewrite.
 const compared = "$1 is $2 than $3"
 
-// saying puts a finding of the validator as a person would.
+// saying rephrases one of the validator's findings for people.
 type saying struct {
 	finding *regexp.Regexp
 	saying  string
 }
 
-// sayings are tried in order. What none fits stays as it is. They are compiled when the first
-// wrong argument comes: a function that checks none should not wait for them.
+// sayings are tried in order; a finding that matches none stays as it is. They are compiled
+// when the first wrong argument arrives, so that cold starts don't wait for them.
 var sayings = sync.OnceValue(func() []saying {
 	return []saying{
 		{regexp.MustCompile(`^(?:minimum|maximum): (\S+) is (less|greater) than (\S+)$`), compared},
@@ -52,7 +52,7 @@ var sayings = sync.OnceValue(func() []saying {
 // fraction is how the validator writes numbers: 1492/1, or 2985/2 for 1492.5.
 var fraction = regexp.MustCompile(`-?\d+/\d+`)
 
-// plain puts a finding into plain words, with decimal numbers.
+// plain rephrases a finding, with numbers in decimal.
 func plain(text string) string {
 	for _, s := range sayings() {
 		if !s.finding.MatchString(text) {
@@ -75,7 +75,7 @@ func plain(text string) string {
 	return text
 }
 
-// decimal leaves the zeros out that say nothing.
+// decimal drops trailing zeros after the decimal point.
 func decimal(number string) string {
 	if !strings.Contains(number, ".") {
 		return number

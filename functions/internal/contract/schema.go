@@ -14,7 +14,7 @@ type resolver struct {
 	root func() (map[string]any, error)
 }
 
-// newResolver reads the document when the first reference is followed.
+// newResolver decodes doc when the first reference is followed.
 func newResolver(doc []byte) *resolver {
 	return &resolver{root: sync.OnceValues(func() (map[string]any, error) {
 		var root map[string]any
@@ -23,10 +23,10 @@ func newResolver(doc []byte) *resolver {
 	})}
 }
 
-// maxDepth bounds the nesting of references; a description that refers to itself has none.
+// maxDepth bounds nesting, which is infinite if a schema refers to itself.
 const maxDepth = 32
 
-// ref follows {"$ref": "#/…"} until something else comes.
+// ref follows {"$ref": "#/…"} until it reaches something else.
 func (r *resolver) ref(v map[string]any) (map[string]any, error) {
 	for range maxDepth {
 		target, ok := v["$ref"].(string)
@@ -70,7 +70,7 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 // `nullable` written as a type, `example` left out.
 func (r *resolver) schema(v map[string]any) (map[string]any, error) { return r.schemaAt(v, 0) }
 
-// encoded is schema, from JSON to JSON.
+// encoded is like schema, from JSON to JSON.
 func (r *resolver) encoded(raw json.RawMessage) (json.RawMessage, error) {
 	var v map[string]any
 	if err := decode(raw, &v); err != nil {
@@ -120,10 +120,10 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	return out, nil
 }
 
-// Schemas are what an operation takes and gives.
+// Schemas describe an operation's arguments and its answer.
 type Schemas struct {
-	// Input is the schema of all arguments together, Output that of the 200 answer; nil when
-	// none is described. JSON Schema 2020-12, without references.
+	// Input is the schema of all arguments together, Output that of the 200 answer, nil if
+	// there is none. They are JSON Schema 2020-12, without references.
 	Input, Output json.RawMessage
 	// Params are the arguments that travel in the path or the query.
 	Params []Param
@@ -136,7 +136,7 @@ type Schemas struct {
 // Schemas reads the operation's schemas, once.
 func (op *Operation) Schemas() (*Schemas, error) { return op.schemas() }
 
-// property is what binding needs to know of one argument.
+// property is what Bind needs to know about one argument.
 type property struct {
 	kind        string
 	description string
@@ -159,7 +159,7 @@ func newSchemas(r rawOperation, from *resolver) (*Schemas, error) {
 	return s, s.setOutput(r.Responses, from)
 }
 
-// parameters gathers what travels in path and query.
+// parameters collects the arguments in path and query.
 func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties map[string]any, required []any, err error) {
 	var list []map[string]any
 	if err := decode(raw, &list); err != nil {
@@ -193,7 +193,7 @@ func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties ma
 	return properties, required, nil
 }
 
-// addBody adds the members of the body, and returns which of them are required.
+// addBody adds the members of the body and returns which of them are required.
 func addBody(properties map[string]any, raw json.RawMessage, from *resolver) (required []any, err error) {
 	var body map[string]any
 	if err := decode(raw, &body); err != nil || body == nil {
@@ -260,12 +260,12 @@ func (s *Schemas) setOutput(raw json.RawMessage, from *resolver) error {
 	return err
 }
 
-// contentOf is the JSON schema of a request body or a response, nil when there is none.
+// contentOf is the schema of a JSON request body or response; nil if there is none.
 func contentOf(v map[string]any) map[string]any {
 	return object(object(object(v["content"])["application/json"])["schema"])
 }
 
-// decode reads a part of a description; an absent one leaves into as it is.
+// decode decodes a part of the document; an absent part leaves into unchanged.
 func decode(raw json.RawMessage, into any) error {
 	if raw == nil {
 		return nil
@@ -273,7 +273,7 @@ func decode(raw json.RawMessage, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// object returns v as a JSON object, nil when it is something else.
+// object returns v as a JSON object; nil if it is something else.
 func object(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	return o

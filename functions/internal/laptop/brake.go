@@ -64,7 +64,7 @@ func (c Config) addBrake(functions map[string]apigateway.Function) (*brake.Brake
 	}
 	s := &service{states: api.StageVariables}
 	b := &brake.Brake{
-		Stack: c.Stage, Functions: env.Functions, ReleaseCommand: c.Brake.ReleaseCommand,
+		Name: c.Stage, Functions: env.Functions, ReleaseCommand: c.Brake.ReleaseCommand,
 		Memory: c.Brake.Memory, Ceilings: s, Switch: s, Announcer: s, Now: c.Now,
 	}
 	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: b, Log: log}

@@ -20,7 +20,7 @@ func (s accounts) CreateUser(ctx context.Context, u account.User) error {
 	})
 }
 
-// changed returns otherwise if a statement changed nothing.
+// changed returns the error otherwise if a statement changed no row.
 func changed(res sql.Result, err, otherwise error) error {
 	if err != nil {
 		return err
@@ -47,7 +47,6 @@ func (s accounts) User(ctx context.Context, id string) (account.User, error) {
 	return u, err
 }
 
-// row is a *sql.Row or *sql.Rows.
 type row interface{ Scan(into ...any) error }
 
 func scanUser(r row) (account.User, error) {
@@ -84,7 +83,7 @@ func list[T any](ctx context.Context, tx *sql.Tx, scan func(row) (T, error), que
 	return all, rows.Err()
 }
 
-// SetPlan changes one row: keys have no plan of their own here.
+// SetPlan changes one row, since keys have no copy of the plan here.
 func (s accounts) SetPlan(ctx context.Context, userID, plan string) error {
 	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, "UPDATE user SET plan = ? WHERE id = ?", plan, userID)

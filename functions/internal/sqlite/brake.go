@@ -13,7 +13,7 @@ import (
 //go:embed brake.sql
 var brakeSchema string
 
-// Brake is the memory of a service's brake. name tells services apart.
+// Brake is the memory of the brake of the service called name.
 func (db *DB) Brake(name string) brake.Memory { return brakeMemory{db, name} }
 
 type brakeMemory struct {

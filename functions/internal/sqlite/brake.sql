@@ -1,4 +1,4 @@
--- What is wanted of the brake, and what was there before it; see package brake.
+-- The state of each service's brake; see package brake.
 CREATE TABLE brake (
   name    TEXT PRIMARY KEY,
   state   TEXT NOT NULL, -- JSON object

@@ -42,7 +42,7 @@ func end(t time.Time) sql.NullInt64 {
 }
 
 func names(list []string) string {
-	text, _ := json.Marshal(list) // a list of texts always encodes
+	text, _ := json.Marshal(list) // strings always encode
 	return string(text)
 }
 

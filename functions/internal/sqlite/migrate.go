@@ -11,14 +11,15 @@ import (
 //go:embed schema.sql
 var schema string
 
-// migrations lead from one version of the schema to the next; user_version counts them.
-// A migration that was released is never changed: add another one.
+// migrations lead from one schema version to the next; user_version counts them. Never
+// change a released migration: append another.
 var migrations = []string{schema, brakeSchema}
 
-// applicationID marks a file as ours; it is "SEKI" in ASCII.
+// applicationID, "SEKI" in ASCII, marks a file as ours.
 const applicationID = 0x53454b49
 
-// migrate brings the file to this program's schema, once, whichever process comes first.
+// migrate brings the file up to this program's schema. If several processes open it at
+// once, the first does the work.
 func (db *DB) migrate(ctx context.Context) error {
 	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		version, err := versionOf(ctx, tx)

@@ -13,7 +13,7 @@ import (
 
 type buckets struct{ db *DB }
 
-// Take books a place with the arithmetic of ratelimit.Limit, under the write lock.
+// Take decides under the write lock, with the arithmetic of ratelimit.Limit.
 func (s buckets) Take(ctx context.Context, bucket string, l ratelimit.Limit, now time.Time, maxWait time.Duration) (ratelimit.Slot, error) {
 	var slot ratelimit.Slot
 	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -36,7 +36,7 @@ func (s buckets) Take(ctx context.Context, bucket string, l ratelimit.Limit, now
 
 type dailies struct{ db *DB }
 
-// Update changes the state of a day under the write lock.
+// Update changes a day's state under the write lock.
 func (s dailies) Update(ctx context.Context, quota, day string, change func(ratelimit.Day) (ratelimit.Day, bool)) error {
 	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		state, err := readDay(ctx, tx, quota, day)

@@ -1,4 +1,4 @@
--- Instants are milliseconds since 1970, a missing end of a key is NULL.
+-- Times are in milliseconds since 1970. revoked_at is NULL for a key without an end.
 
 CREATE TABLE user (
   id         TEXT PRIMARY KEY,
@@ -6,7 +6,7 @@ CREATE TABLE user (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A key has its user's plan: there is no copy that could be out of date.
+-- A key has its user's plan; there is no copy that could be out of date.
 CREATE TABLE api_key (
   id             TEXT PRIMARY KEY,
   hash           BLOB NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE operation (
   PRIMARY KEY (meter, period, operation)
 ) STRICT, WITHOUT ROWID;
 
--- Admissions whose units were given back.
+-- Admissions that were refunded.
 CREATE TABLE refund (
   admission_id TEXT PRIMARY KEY,
   period       TEXT NOT NULL

@@ -1,8 +1,8 @@
-// Package sqlite keeps accounts and usage in one SQLite file: the embedded store of a
-// laptop. Any number of goroutines and processes of one machine may use a file together.
+// Package sqlite keeps accounts and usage in one SQLite file: the store on a laptop. Any
+// number of goroutines and processes on one machine may share a file.
 //
-// The file is in WAL mode with synchronous=NORMAL: what was committed survives a crash of
-// the process; a power cut may take the last moments back.
+// The file is in WAL mode with synchronous=NORMAL: commits survive a crash of the process,
+// but a power cut may lose the last few.
 package sqlite
 
 import (
@@ -24,28 +24,28 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// DB is an open file.
+// DB is an open database file.
 type DB struct {
-	// SQLite has one writer at a time, so the writes of a process queue for one
-	// connection, where waiting ends with the caller's context. Readers don't wait.
+	// SQLite allows one writer at a time, so a process's writes queue for one connection,
+	// where a wait ends with the caller's context. Readers don't wait.
 	write, read *sql.DB
 }
 
-// Accounts is the file as a store of users and keys.
+// Accounts is the store of users and keys.
 func (db *DB) Accounts() account.Store { return accounts{db} }
 
-// Usage is the file as a store of counters.
+// Usage is the store of counters.
 func (db *DB) Usage() usage.Store { return meters{db} }
 
-// Buckets is the file as a store of token buckets.
+// Buckets is the store of token buckets.
 func (db *DB) Buckets() ratelimit.BucketStore { return buckets{db} }
 
-// Dailies is the file as a store of daily quotas.
+// Dailies is the store of daily quotas.
 func (db *DB) Dailies() ratelimit.DailyStore { return dailies{db} }
 
-// Open opens the file of a path, and makes it and its directory where they are missing.
-// It fails on a file that is no database, belongs to another program, or was written by a
-// newer version of this one.
+// Open opens a database file, creating it and its directory if they are missing. It fails if
+// the file isn't a database, belongs to another program, or was written by a newer version
+// of this one.
 func Open(ctx context.Context, path string) (*DB, error) {
 	if err := makeFile(path); err != nil {
 		return nil, fmt.Errorf("database %s: %w; choose a directory that you can write to", path, err)
@@ -66,8 +66,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return db, nil
 }
 
-// makeFile creates the file for its owner alone, and tells in the system's words why it
-// can't: SQLite's are "unable to open database file".
+// makeFile creates the file, readable by its owner only. Its error says why that failed;
+// SQLite's would only say "unable to open database file".
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -86,7 +86,7 @@ func connect(path string, conns int, option string) (*sql.DB, error) {
 	}
 	dsn := url.URL{
 		Scheme: "file", Opaque: (&url.URL{Path: absolute}).EscapedPath(),
-		// The driver's own wait is short, as it doesn't end with the context; retry does.
+		// The driver's own wait is short, because it ignores the context; retry doesn't.
 		RawQuery: "_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&" + option,
 	}
 	pool, err := sql.Open("sqlite", dsn.String())
@@ -98,14 +98,14 @@ func connect(path string, conns int, option string) (*sql.DB, error) {
 	return pool, nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (db *DB) Close() error { return errors.Join(db.write.Close(), db.read.Close()) }
 
-// busyTimeout is the longest wait for another process's write where the context sets no
-// nearer deadline. A write takes well under a millisecond.
+// busyTimeout is the longest wait for another process's write, unless the context ends
+// sooner. A write takes well under a millisecond.
 const busyTimeout = 10 * time.Second
 
-// retry repeats do while another process holds the file.
+// retry repeats do while another process holds the lock.
 func retry(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process held the database for %s", busyTimeout))
 	defer cancel()
@@ -127,13 +127,13 @@ func busy(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
 
-// update runs do in a transaction that holds the file's write lock from its beginning, so
-// that what it reads stays true until it is committed. do may be called repeatedly.
+// update runs do in a transaction that holds the write lock from the start, so that what it
+// reads stays true until it commits. do may be called more than once.
 func (db *DB) update(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	return retry(ctx, func(ctx context.Context) error { return transact(ctx, db.write, nil, do) })
 }
 
-// view runs do on one state of the file.
+// view runs do on one snapshot of the database.
 func (db *DB) view(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	return retry(ctx, func(ctx context.Context) error {
 		return transact(ctx, db.read, &sql.TxOptions{ReadOnly: true}, do)
@@ -145,7 +145,7 @@ func transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions, do func
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing once committed
+	defer func() { _ = tx.Rollback() }() // a no-op after a commit
 	if err := do(ctx, tx); err != nil {
 		return err
 	}

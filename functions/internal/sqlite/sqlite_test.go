@@ -65,7 +65,7 @@ func TestDailies(t *testing.T) {
 }
 
 func TestOpenMakesTheDirectoryAndKeepsData(t *testing.T) {
-	// Characters that mean something in a URI are none of SQLite's business.
+	// SQLite must not interpret characters that are special in a URI.
 	path := filepath.Join(t.TempDir(), "a dir", "50%?#x", "data.db")
 	u := account.User{ID: "ada", Plan: "free", CreatedAt: time.UnixMilli(1).UTC()}
 	db, err := Open(t.Context(), path)
@@ -162,7 +162,7 @@ func TestOpenAtOnce(t *testing.T) {
 	done.Wait()
 }
 
-// A writer that waits for another process gives up when its caller does.
+// A writer waiting for another process gives up when its caller does.
 func TestWaitEndsWithTheContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sekisho.db")
 	holder, waiter := openAt(t, path), openAt(t, path)
@@ -193,8 +193,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// admitAsProcess is what a child of TestProcesses does: ask for 100 units, print a dot for
-// each that was granted.
+// admitAsProcess runs in a child process of TestProcesses: it asks for 100 units and prints
+// a dot for each one admitted.
 func admitAsProcess(path string) int {
 	db, err := Open(context.Background(), path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 type meters struct{ db *DB }
 
-// The limit decides inside the statement that adds. An absent row needs the same
-// condition: for it the SELECT yields no row to insert.
+// The statement checks the limit itself. A meter without a row needs the same check, so the
+// SELECT yields nothing to insert if the limit is exceeded.
 const admitSQL = `
 INSERT INTO meter (meter, period, used)
 SELECT ?1, ?2, ?3 WHERE ?4 < 0 OR ?3 <= ?4
@@ -24,7 +24,7 @@ const chargeSQL = `
 INSERT INTO operation (meter, period, operation, charged) VALUES (?, ?, ?, ?)
 ON CONFLICT (meter, period, operation) DO UPDATE SET charged = charged + excluded.charged`
 
-// Admit is one transaction, applied or not: there are no unclear writes.
+// Admit is one local transaction, so there are no unclear writes.
 func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, error) {
 	if a.Units < 1 {
 		return usage.Decision{}, fmt.Errorf("units must be at least 1, not %d", a.Units)
@@ -59,7 +59,7 @@ func readMeter(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (u
 	return used, refunded, err
 }
 
-// Refund is one transaction: the mark and the units, or neither.
+// Refund writes the marker and the units in one transaction.
 func (s meters) Refund(ctx context.Context, r usage.Refund) (usage.Outcome, error) {
 	if r.Units < 1 {
 		return "", fmt.Errorf("units must be at least 1, not %d", r.Units)

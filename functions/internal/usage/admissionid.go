@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// AdmissionIDPrefix begins every admission ID.
+// AdmissionIDPrefix starts every admission ID.
 const AdmissionIDPrefix = "adm_"
 
-// base32hex keeps the order of the bytes (RFC 4648, section 7).
+// base32hex sorts like the bytes it encodes (RFC 4648, section 7).
 var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// NewAdmissionID makes an ID of 24 characters: the millisecond and 48 random bits. IDs
-// order by their millisecond, so that a store can tell an older admission from a newer one.
+// NewAdmissionID makes an ID of 24 characters: the current millisecond and 48 random bits.
+// IDs sort by their millisecond, so that a store can tell an older admission from a newer one.
 func NewAdmissionID(now time.Time) string {
 	b := stamp(now)
-	_, _ = rand.Read(b[6:]) // never fails: crypto/rand
+	_, _ = rand.Read(b[6:]) // crypto/rand never fails
 	return AdmissionIDPrefix + idEncoding.EncodeToString(b[:])
 }
 
-// AdmissionFloor is the smallest ID that can be made at or after an instant.
+// AdmissionFloor is the smallest ID that can be made at or after t.
 func AdmissionFloor(t time.Time) string {
 	b := stamp(t)
 	return AdmissionIDPrefix + idEncoding.EncodeToString(b[:])
 }
 
-// stamp puts the millisecond into the first 48 bits.
+// stamp puts t into the first 48 bits, in milliseconds.
 func stamp(t time.Time) (b [12]byte) {
 	binary.BigEndian.PutUint64(b[:8], uint64(t.UnixMilli())<<16)
 	return b
 }
 
-// AdmissionTime is the millisecond that an ID was made in; ok is false for a text that is
-// no admission ID.
+// AdmissionTime is the millisecond in which an ID was made; ok is false if the text isn't
+// an admission ID.
 func AdmissionTime(id string) (at time.Time, ok bool) {
 	text, found := strings.CutPrefix(id, AdmissionIDPrefix)
 	if !found || len(text) != idEncoding.EncodedLen(12) {

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// DefaultDenialMemory is how long an instance denies an exhausted meter from memory.
-// A refund or an upgrade may reopen the meter, so it is seconds, not the rest of the month.
+// DefaultDenialMemory is how long an instance denies calls to an exhausted meter from
+// memory. A refund or an upgrade may reopen the meter, so this is seconds, not the rest of
+// the month.
 const DefaultDenialMemory = 3 * time.Second
 
-// Gate admits calls. It makes the admission IDs, knows the month, and remembers for a few
-// seconds what was denied, so that an agent that loops against an exhausted key does not
-// cost a write per turn. It is safe for concurrent use.
+// Gate admits calls. It makes the admission IDs, picks the period, and remembers denials
+// for a few seconds, so that an agent looping on an exhausted key doesn't cost a write per
+// attempt. It is safe for concurrent use.
 type Gate struct {
 	store  Store
 	now    func() time.Time
@@ -49,15 +50,14 @@ type Grant struct {
 	At time.Time
 }
 
-// RetryAfter is the time until the count starts at zero, in whole seconds, rounded up, at
-// least one.
+// RetryAfter is the time until the count resets, rounded up to whole seconds, at least one.
 func (g Grant) RetryAfter() time.Duration {
 	wait := g.Period.Reset().Sub(g.At)
 	return max(time.Second, (wait + time.Second - 1).Truncate(time.Second))
 }
 
-// Admit decides about one call of an operation. An error means that the store could not
-// decide: the call must not run.
+// Admit decides whether one call of an operation may run. After an error, which means that
+// the store couldn't decide, it must not.
 func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, limit Limit) (Grant, error) {
 	now := g.now()
 	grant := Grant{Period: PeriodOf(now), Limit: limit, Units: units, At: now}
@@ -99,7 +99,7 @@ func (g *Gate) remembered(meter string, grant Grant) (used int64, ok bool) {
 	return d.used, d.period == grant.Period && d.limit == grant.Limit && grant.Units >= d.units
 }
 
-// maxDenials bounds the memory of a gate; beyond it, denials are not remembered.
+// maxDenials bounds a gate's memory; further denials are not remembered.
 const maxDenials = 10_000
 
 func (g *Gate) remember(meter string, grant Grant) {
@@ -124,5 +124,5 @@ func (g *Gate) remember(meter string, grant Grant) {
 	}
 }
 
-// ErrUnclear says that a store could not find out whether an admission was applied.
-var ErrUnclear = errors.New("the store did not say whether the admission was applied")
+// ErrUnclear means that a store could not find out whether an admission was applied.
+var ErrUnclear = errors.New("the store did not confirm whether the admission was applied")

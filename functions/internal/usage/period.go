@@ -8,13 +8,13 @@ import (
 // Period is a UTC calendar month, written as 2026-11. The zero Period is January of year 1.
 type Period struct{ first time.Time }
 
-// PeriodOf returns the month that an instant lies in, by UTC.
+// PeriodOf returns the UTC month of t.
 func PeriodOf(t time.Time) Period {
 	y, m, _ := t.UTC().Date()
 	return Period{time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// ParsePeriod reads what String writes.
+// ParsePeriod reads the form that String writes.
 func ParsePeriod(text string) (Period, error) {
 	t, err := time.Parse("2006-01", text)
 	if err != nil {
@@ -28,12 +28,12 @@ func (p Period) String() string { return p.first.Format("2006-01") }
 // Start is the first instant of the month.
 func (p Period) Start() time.Time { return p.first }
 
-// Reset is the first instant of the next month: when the count starts at zero again.
+// Reset is the first instant of the next month, when the count starts again at zero.
 func (p Period) Reset() time.Time { return p.first.AddDate(0, 1, 0) }
 
 // Before is the month n months earlier.
 func (p Period) Before(n int) Period { return PeriodOf(p.first.AddDate(0, -n, 0)) }
 
-// FormatReset writes a reset instant the way every answer of the API does, with
-// milliseconds: 2026-12-01T00:00:00.000Z.
+// FormatReset formats a reset time as every answer of the API does, with milliseconds:
+// 2026-12-01T00:00:00.000Z.
 func FormatReset(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

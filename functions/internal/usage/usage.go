@@ -1,13 +1,13 @@
 // Package usage counts calls against a monthly limit.
 //
-// A call is admitted before it runs: its units are taken in one conditional write, so that
-// however many authorizers race, no more than the limit is ever admitted. A call that
-// failed gets its units back afterwards, exactly once. Always:
+// A call is admitted before it runs: one conditional write takes its units, so no more than
+// the limit is ever admitted, however many authorizers race. A failed call gets its units
+// back afterwards, exactly once. At any time:
 //
 //	succeeded + in flight ≤ limit
 //	succeeded ≤ charged ≤ attempted
 //
-// The package is arithmetic and policy; the counters themselves are behind Store.
+// This package holds arithmetic and policy; a Store holds the counters.
 package usage
 
 import (
@@ -20,7 +20,7 @@ import (
 // Unlimited are not valid.
 type Limit int64
 
-// Unlimited is the limit of a plan that has none.
+// Unlimited is the limit of a plan without one.
 const Unlimited Limit = -1
 
 // String writes the number, or "unlimited".
@@ -31,8 +31,8 @@ func (l Limit) String() string {
 	return strconv.FormatInt(int64(l), 10)
 }
 
-// Remaining is what is left of the limit after used units, never negative. ok is false
-// without a limit.
+// Remaining is what is left of the limit after used units, never negative. ok is false if
+// there is no limit.
 func (l Limit) Remaining(used int64) (left int64, ok bool) {
 	if l == Unlimited {
 		return 0, false
@@ -40,9 +40,9 @@ func (l Limit) Remaining(used int64) (left int64, ok bool) {
 	return max(0, int64(l)-used), true
 }
 
-// FreeFailureCap is how many units of failed calls are given back per key and month: the
-// greater of 100 and a tenth of the limit. Beyond it failures are charged, so that failing
-// on purpose is no way around the plan. Without a limit there is nothing to get around.
+// FreeFailureCap is how many units are refunded per meter and period: the greater of 100
+// and a tenth of the limit. Beyond that, failed calls stay charged, so that nobody can get
+// around the plan by failing on purpose. A plan without a limit needs no cap.
 func (l Limit) FreeFailureCap() Limit {
 	if l == Unlimited {
 		return Unlimited
@@ -52,13 +52,13 @@ func (l Limit) FreeFailureCap() Limit {
 
 // Admission asks for the units of one call.
 type Admission struct {
-	// ID names the call; see NewAdmissionID. It is made by the authorizer, never taken
-	// from the request.
+	// ID identifies the call; see NewAdmissionID. The authorizer makes it; it is never
+	// taken from the request.
 	ID string
-	// Meter is the counter that is charged: the ID of a key, kept when the key is rotated.
+	// Meter is the counter to charge; see account.Key.
 	Meter  string
 	Period Period
-	// Operation is charged in the same write, for figures per tool.
+	// Operation is counted in the same write, for figures per tool.
 	Operation string
 	// Units to take, at least 1.
 	Units int64
@@ -68,12 +68,12 @@ type Admission struct {
 // Decision is the answer to an Admission.
 type Decision struct {
 	Admitted bool
-	// Used is the count after the decision, in units. When the store could not tell the
-	// count of a denial, it is the limit.
+	// Used is the count after the decision, in units. If a denied call's count is not
+	// known, it is the limit.
 	Used int64
 }
 
-// Refund gives the units of a failed call back.
+// Refund gives back the units of a failed call.
 type Refund struct {
 	AdmissionID string
 	Meter       string
@@ -95,26 +95,26 @@ const (
 	AlreadyRefunded Outcome = "already_refunded"
 	// CapReached: the period's free failures are used up; the call stays charged.
 	CapReached Outcome = "cap_reached"
-	// NothingCharged: the meter holds fewer units than were to be given back.
+	// NothingCharged: the meter holds fewer units than the refund.
 	NothingCharged Outcome = "nothing_charged"
 )
 
-// Counts of one meter in one period, in units. All are zero where nothing was counted yet.
+// Counts of one meter in one period, in units. All are zero until something is counted.
 type Counts struct {
 	// Used is what counts against the limit: charged less refunded.
 	Used int64
 	// Refunded is what was given back.
 	Refunded int64
-	// Denied calls over the limit. It lags by minutes and may miss or repeat a few: it
-	// informs, it decides nothing.
+	// Denied calls, over the limit. The figure lags by minutes and may miss or repeat a
+	// few: it is for information only.
 	Denied int64
-	// Operations by their IDs.
+	// Operations by ID.
 	Operations map[string]OperationCounts
 }
 
 // OperationCounts of one operation, in units.
 type OperationCounts struct {
-	// Charged at admission; Refunded of that.
+	// Charged at admission, and what of that was Refunded.
 	Charged, Refunded int64
 }
 
@@ -122,10 +122,10 @@ type OperationCounts struct {
 // processes.
 type Store interface {
 	// Admit takes the units if the meter stays within the limit. It applies an admission
-	// at most once, however it retries inside. An error means that the call must not run;
-	// units may have been taken then, at most those of this admission.
+	// at most once, even if it retries internally. After an error the call must not run,
+	// but its units may have been taken.
 	Admit(ctx context.Context, a Admission) (Decision, error)
-	// Refund gives units back, once per admission ID. It may be called again after an error.
+	// Refund gives units back, once per admission ID. It is safe to repeat after an error.
 	Refund(ctx context.Context, r Refund) (Outcome, error)
 	// AddDenied adds to the count of denied calls.
 	AddDenied(ctx context.Context, meter string, p Period, n int64) error
@@ -133,10 +133,10 @@ type Store interface {
 	Counts(ctx context.Context, meter string, p Period) (Counts, error)
 }
 
-// RetainPeriods is how long counters and refund markers are kept after their period ends.
-// They may be removed later, never earlier.
-const RetainPeriods = 13 * 31 * 24 * time.Hour
+// RetainCounters is how long counters are kept after their period ends. They may be removed
+// later, never earlier.
+const RetainCounters = 13 * 31 * 24 * time.Hour
 
-// RetainRefunds is how long the marker of a refund is kept after its period ends: longer
-// than any redelivery of a log record.
+// RetainRefunds is how long a refund's marker is kept after its period ends: longer than a
+// log record can be redelivered.
 const RetainRefunds = 31 * 24 * time.Hour

@@ -27,7 +27,7 @@ func TestPeriodTurnsWithTheUTCMonth(t *testing.T) {
 		{"2028-02-29T23:59:59.999Z", "2028-02", "2028-03-01T00:00:00.000Z"},
 		{"2028-03-01T00:00:00Z", "2028-03", "2028-04-01T00:00:00.000Z"},
 		{"2026-07-31T12:00:00Z", "2026-07", "2026-08-01T00:00:00.000Z"},
-		// By UTC, whatever the clock's zone: in Tokyo it is December already.
+		// UTC decides, whatever the clock's zone: in Tokyo it is already December.
 		{"2026-12-01T08:59:59.999+09:00", "2026-11", "2026-12-01T00:00:00.000Z"},
 		{"2026-11-30T19:00:00-05:00", "2026-12", "2027-01-01T00:00:00.000Z"},
 	} {
@@ -120,7 +120,7 @@ func FuzzAdmissionTime(f *testing.F) {
 	})
 }
 
-// scripted is a store whose answers a test writes down.
+// scripted is a store with answers given by the test.
 type scripted struct {
 	Store
 	mu     sync.Mutex

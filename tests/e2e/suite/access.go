@@ -183,7 +183,7 @@ func testData(t *testing.T, g Target) {
 }
 
 // testEveryTool calls each listed tool with the contract's examples of its arguments, or with
-// these, where more is to be tried or no argument is required.
+// the arguments below, where more is worth trying or none is required.
 func testEveryTool(t *testing.T, g Target) {
 	k := g.newKey(t)
 	contract := readContract(t)

@@ -13,8 +13,8 @@ import (
 	"sekisho/tests/terraform/stack"
 )
 
-// described is the contract, as far as the suite reads it. It knows what is new without
-// being told: functions, tools, and an example of their arguments.
+// described is what the suite reads of the contract, so that new functions, tools and their
+// examples are covered without changes here.
 type described struct {
 	root map[string]any
 }
@@ -36,7 +36,7 @@ func readContract(t testing.TB) described {
 	return d
 }
 
-// operations calls visit with each operation.
+// operations calls visit for each operation.
 func (d described) operations(visit func(operation map[string]any)) {
 	for _, item := range object(d.root["paths"]) {
 		for _, operation := range object(item) {
@@ -47,8 +47,8 @@ func (d described) operations(visit func(operation map[string]any)) {
 	}
 }
 
-// business are the functions that a refused call must not start: those that serve an
-// operation that is counted.
+// business lists the functions that a refused call must not start: those with an operation
+// that takes units.
 func (d described) business() []string {
 	var names []string
 	d.operations(func(o map[string]any) {
@@ -61,8 +61,8 @@ func (d described) business() []string {
 	return slices.Compact(names)
 }
 
-// example is a JSON object of the examples of a tool's required arguments, false when one has
-// none or there is no such tool.
+// example returns a JSON object with the examples of a tool's required arguments; ok is false
+// if one has none or there is no such tool.
 func (d described) example(tool string) (arguments string, ok bool) {
 	d.operations(func(o map[string]any) {
 		if o["operationId"] != tool {
@@ -96,7 +96,7 @@ func (d described) addExample(args map[string]any, name string, schema any) bool
 	return args[name] != nil
 }
 
-// follow replaces {$ref: "#/…"} by what it refers to.
+// follow resolves {$ref: "#/…"}.
 func (d described) follow(v any) any {
 	path, ok := object(v)["$ref"].(string)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// testExternal calls the laptop's upstream, which fails as its resources' names say.
+// testExternal calls the laptop's upstream, whose resources fail as their names say.
 func testExternal(t *testing.T, g Target) {
 	if !g.Upstream {
 		testNoUpstream(t, g)
@@ -36,7 +36,7 @@ func testExternal(t *testing.T, g Target) {
 	} {
 		fetched := g.get(t, "/v1/external/stats/"+c.name, k.Secret)
 		answers := map[string]answer{"fetch_stats": fetched}
-		if c.status != 404 && c.name != "status-500" { // a publication that may have happened is another matter
+		if c.status != 404 && c.name != "status-500" { // the outcome of such a publication would be unclear
 			answers["publish_content"] = g.publish(t, k, c.name)
 		}
 		for tool, a := range answers {
@@ -58,7 +58,7 @@ func testExternal(t *testing.T, g Target) {
 	g.settles(t, k, 2)
 }
 
-// checkWait compares the body's wait with the header's.
+// checkWait compares the wait in the body with the one in the header.
 func checkWait(t testing.TB, a answer, p problem, wantMs int64) {
 	t.Helper()
 	header := a.Header.Get("Retry-After")

@@ -53,7 +53,7 @@ func testExactMCP(t *testing.T, g Target) {
 	})
 }
 
-// quotaFault says what is missing in the refusal of a call over the limit.
+// quotaFault says what is wrong with the refusal of a call over the limit.
 func quotaFault(p problem) string {
 	if p.Error != "limit_exceeded" || p.Retryable || p.Limit == nil || *p.Limit != Limit || p.Used == nil || *p.Used != Limit ||
 		!regexp.MustCompile(`^\d{4}-\d\d-01T00:00:00\.000Z$`).MatchString(p.ResetAt) {
@@ -62,7 +62,7 @@ func quotaFault(p problem) string {
 	return ""
 }
 
-// testExact sends 100 calls at once against a limit of 50.
+// testExact sends 100 concurrent calls against a limit of 50.
 func testExact(t *testing.T, g Target, call func(key) (passed bool, fault string)) {
 	const calls = 2 * Limit
 	for range g.Repeats {
@@ -176,7 +176,7 @@ func testUsageReport(t *testing.T, g Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(rows[0], ",") != "key_id,user,plan,name,month,limit,used,remaining,refunded,denied" {
+	if strings.Join(rows[0], ",") != "meter,user,plan,name,month,limit,used,remaining,refunded,denied" {
 		t.Errorf("header %v", rows[0])
 	}
 	for _, row := range rows[1:] {

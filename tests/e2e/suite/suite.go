@@ -1,5 +1,5 @@
-// Package suite is what every deployment of Sekisho must do, seen from outside: the same
-// tests run against a laptop, against what Terraform applied, and against AWS.
+// Package suite tests from the outside what every deployment of Sekisho must do. The same tests
+// run against a laptop, against what Terraform applied to an emulator, and against AWS.
 package suite
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Plan is the plan that the suite's keys are on; a target must have it, with this limit.
+// Plan is the plan of the suite's keys. Each target must have it, with this limit.
 const (
 	Plan  = "demo"
 	Limit = 50
@@ -27,16 +27,16 @@ const (
 type Target struct {
 	// MCPURL and APIURL without a final slash, as `sekisho up --json` prints them.
 	MCPURL, APIURL string
-	// Sekisho runs the command line on the deployment's store and returns what it printed.
+	// Sekisho runs a command on the deployment's store and returns what it printed.
 	Sekisho func(t testing.TB, args ...string) string
 	// Settled is how long a refund may take to arrive.
 	Settled time.Duration
 	// Local targets count invocations, under /_local.
 	Local bool
-	// Upstream: the tools external.* call the laptop's upstream, at most 1,000 times at once,
-	// and 1,000 publications a day are allowed. Other targets must have no upstream.
+	// Upstream targets call the laptop's upstream, with a burst of 1,000 calls and 1,000
+	// publications a day. Other targets must have no upstream.
 	Upstream bool
-	// Repeats of the tests under concurrency, at least 1.
+	// Repeats is how often to run the concurrent tests, at least 1.
 	Repeats int
 }
 
@@ -66,7 +66,7 @@ func Run(t *testing.T, target Target) {
 	}
 }
 
-// key is one that a test made for itself.
+// key is a key that a test created for itself.
 type key struct {
 	Secret string `json:"key"`
 	ID     string `json:"key_id"`
@@ -81,7 +81,7 @@ func (g Target) newKey(t testing.TB) key {
 	return k
 }
 
-// answer is an HTTP answer, read to its end.
+// answer is an HTTP answer with its whole body.
 type answer struct {
 	Status int
 	Header http.Header
@@ -90,7 +90,7 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("HTTP %d %s", a.Status, a.Body) }
 
-// problem is what an agent reads.
+// problem is the body that an agent reads.
 type problem struct {
 	Error          string `json:"error"`
 	Classification string `json:"classification"`
@@ -114,7 +114,7 @@ func (a answer) problem(t testing.TB) problem {
 	return p
 }
 
-// checkProblem holds what every refusal owes an agent.
+// checkProblem checks what every refusal must tell an agent.
 func checkProblem(t testing.TB, p problem) {
 	t.Helper()
 	if p.Error == "" || p.Hint == "" {
@@ -183,7 +183,7 @@ func (g Target) get(t testing.TB, path, secret string, options ...option) answer
 	return send(t, http.MethodGet, g.APIURL+path, secret, "", options...)
 }
 
-// rpc sends one JSON-RPC message of the era before 2026-07-28.
+// rpc sends one JSON-RPC message of a protocol version before 2026-07-28.
 func (g Target) rpc(t testing.TB, secret, message string, options ...option) answer {
 	t.Helper()
 	return send(t, http.MethodPost, g.MCPURL, secret, message, append([]option{
@@ -236,7 +236,7 @@ func decode(t testing.TB, body []byte, into any) {
 	}
 }
 
-// usageOf reads the usage of a key as its holder does.
+// usageOf reads a key's usage as its holder does.
 type usageFigures struct {
 	Plan      string `json:"plan"`
 	Period    string `json:"period"`
@@ -257,7 +257,7 @@ func (g Target) usageOf(t testing.TB, k key) usageFigures {
 	return u
 }
 
-// settles waits until the usage of a key is what it should be, and stays so.
+// settles waits until a key's usage is as expected and stays so.
 func (g Target) settles(t testing.TB, k key, want int64) {
 	t.Helper()
 	deadline := time.Now().Add(g.Settled)
@@ -273,12 +273,12 @@ func (g Target) settles(t testing.TB, k key, want int64) {
 		if g.Local {
 			time.Sleep(20 * time.Millisecond)
 		} else {
-			time.Sleep(time.Second) // each look is billed
+			time.Sleep(time.Second) // AWS bills each request
 		}
 	}
 }
 
-// started returns how often each function ran, where that can be known.
+// started returns how often each function ran; nil if the target can't say.
 func (g Target) started(t testing.TB) map[string]int {
 	t.Helper()
 	if !g.Local {
@@ -288,13 +288,13 @@ func (g Target) started(t testing.TB) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at.Path = "/_local/invocations" // beside the stage, not below it
+	at.Path = "/_local/invocations" // not below the stage
 	var counts map[string]int
 	decode(t, send(t, http.MethodGet, at.String(), "", "").Body, &counts)
 	return counts
 }
 
-// startsNothing runs calls and holds that no business function ran.
+// startsNothing runs calls and checks that no business function ran.
 func (g Target) startsNothing(t testing.TB, calls func()) {
 	t.Helper()
 	before := g.started(t)
@@ -307,7 +307,7 @@ func (g Target) startsNothing(t testing.TB, calls func()) {
 	}
 }
 
-// together runs n calls at once and counts those that return true.
+// together runs n concurrent calls and counts those that return true.
 func together(n int, call func(i int) bool) int {
 	var wg sync.WaitGroup
 	passed := make(chan bool, n)

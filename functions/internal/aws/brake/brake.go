@@ -1,5 +1,5 @@
-// Package brake is what the brake acts on in AWS: reserved concurrency in Lambda, stage
-// variables in API Gateway, and a topic in SNS. What it needs to be allowed is in
+// Package brake implements the brake's interfaces in AWS: with Lambda's reserved concurrency,
+// API Gateway's stage variables and an SNS topic. Its permissions are in
 // modules/cost_guard/brake.tf.
 package brake
 
@@ -25,7 +25,7 @@ import (
 // Ceilings are the reserved concurrency of Lambda functions.
 type Ceilings struct{ Client *lambda.Client }
 
-// Reserved returns brake.Unreserved for a function without a reservation.
+// Reserved returns brake.Unreserved for a function without reserved concurrency.
 func (c Ceilings) Reserved(ctx context.Context, function string) (int, error) {
 	out, err := c.Client.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &function})
 	if err != nil {
@@ -37,7 +37,7 @@ func (c Ceilings) Reserved(ctx context.Context, function string) (int, error) {
 	return int(*out.ReservedConcurrentExecutions), nil
 }
 
-// SetReserved fails for a reservation that the account has no room for any more.
+// SetReserved fails if the account no longer has that much concurrency to reserve.
 func (c Ceilings) SetReserved(ctx context.Context, function string, n int) error {
 	if n == brake.Unreserved {
 		_, err := c.Client.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: &function})
@@ -57,7 +57,7 @@ func known(err error) error {
 	return err
 }
 
-// Switch is the stage of a REST API. Its variables are those of the contract's states.
+// Switch is the stage of a REST API, whose variables have the contract's two states.
 type Switch struct {
 	Client *apigateway.Client
 	API    string
@@ -65,7 +65,7 @@ type Switch struct {
 	States map[string]map[string]string
 }
 
-// NewSwitch makes the switch of a stage.
+// NewSwitch makes the switch for a stage.
 func NewSwitch(client *apigateway.Client, api, stage string) (Switch, error) {
 	c, err := contract.Load()
 	if err != nil {
@@ -74,7 +74,7 @@ func NewSwitch(client *apigateway.Client, api, stage string) (Switch, error) {
 	return Switch{Client: client, API: api, Stage: stage, States: c.StageVariables}, nil
 }
 
-// Braked says whether the stage has the variables of the state "braked".
+// Braked reports whether the stage has the variables of the state "braked".
 func (s Switch) Braked(ctx context.Context) (bool, error) {
 	out, err := s.Client.GetStage(ctx, &apigateway.GetStageInput{RestApiId: &s.API, StageName: &s.Stage})
 	if err != nil {
@@ -83,7 +83,7 @@ func (s Switch) Braked(ctx context.Context) (bool, error) {
 	return brake.Says(out.Variables, s.States), nil
 }
 
-// SetBraked changes the variables that the states differ in, and no others, all at once.
+// SetBraked replaces the contract's variables in one request and leaves all others alone.
 func (s Switch) SetBraked(ctx context.Context, on bool) error {
 	variables := brake.Variables(s.States, on)
 	in := &apigateway.UpdateStageInput{RestApiId: &s.API, StageName: &s.Stage}
@@ -96,7 +96,7 @@ func (s Switch) SetBraked(ctx context.Context, on bool) error {
 	return err
 }
 
-// Topic is where finance reads.
+// Topic is the SNS topic that finance is subscribed to.
 type Topic struct {
 	Client *sns.Client
 	ARN    string

@@ -41,7 +41,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// cloud is a deployment in the emulator: functions without code, a stage, a topic, tables.
+// cloud is a deployment in the emulator: functions without code, a stage, a topic and tables.
 type cloud struct {
 	cfg    aws.Config
 	lambda *lambda.Client
@@ -129,7 +129,7 @@ func (c *cloud) want(t *testing.T, braked bool, ceilings map[string]int) {
 	}
 }
 
-// TestBrakeInTheCloud puts the brake on and off again with the AWS SDK, on an emulator.
+// TestBrakeInTheCloud puts the brake on and releases it through the AWS SDK and an emulator.
 func TestBrakeInTheCloud(t *testing.T) {
 	before := map[string]int{"demo-calendar": brake.Unreserved, "demo-external": 5, "demo-postal": 0}
 	c := deploy(t, before)
@@ -147,8 +147,8 @@ func TestBrakeInTheCloud(t *testing.T) {
 	if stage.Variables["mine"] != "kept" || len(stage.Variables) != len(c.stage.States["open"])+1 {
 		t.Errorf("variables %v: the stage's own must stay", stage.Variables)
 	}
-	if c.brake.ReleaseCommand != "sekisho brake off --region us-east-1 --function demo-brake" || c.brake.Stack != "demo" {
-		t.Errorf("%s: %s", c.brake.Stack, c.brake.ReleaseCommand)
+	if c.brake.ReleaseCommand != "sekisho brake off --region us-east-1 --function demo-brake" || c.brake.Name != "demo" {
+		t.Errorf("%s: %s", c.brake.Name, c.brake.ReleaseCommand)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestNoFunction(t *testing.T) {
 	}
 }
 
-// TestAnnouncementIsMarked looks at the request itself: the emulator gives no message back.
+// TestAnnouncementIsMarked inspects the request, since the emulator can't return messages.
 func TestAnnouncementIsMarked(t *testing.T) {
 	var sent string
 	client := sns.New(sns.Options{

@@ -14,14 +14,14 @@ import (
 )
 
 // New makes the brake of a deployment. function is the deployed name of the brake's own
-// function, which is what people name to the command line.
+// function, as in `sekisho brake --function`.
 func New(cfg aws.Config, c handler.Config, function string, memory brake.Memory, now func() time.Time) (*brake.Brake, error) {
 	stage, err := NewSwitch(apigateway.NewFromConfig(cfg), c.API, c.Stage)
 	if err != nil {
 		return nil, err
 	}
 	return &brake.Brake{
-		Stack:          strings.TrimSuffix(function, "-brake"),
+		Name:           strings.TrimSuffix(function, "-brake"),
 		Functions:      c.Functions,
 		ReleaseCommand: "sekisho brake off --region " + cfg.Region + " --function " + function,
 		Memory:         memory,

@@ -1,6 +1,6 @@
-// Package config makes the SDK's configuration from what the Lambda service puts into a
-// function's environment. The SDK's own loader also knows profiles, SSO and instance
-// metadata; leaving them out halves the binary and takes milliseconds off a cold start.
+// Package config makes the SDK's configuration from the environment that Lambda gives a
+// function. The SDK's own loader also supports profiles, SSO and instance metadata; leaving
+// them out halves the binary and takes milliseconds off a cold start.
 package config
 
 import (
@@ -10,8 +10,8 @@ import (
 	"sekisho/functions/internal/boot"
 )
 
-// Config returns region, credentials and, where AWS_ENDPOINT_URL names one, the endpoint.
-// The credentials of a function's environment hold for the life of its instance.
+// Config returns the region, the credentials and, if AWS_ENDPOINT_URL is set, the endpoint.
+// The credentials in a function's environment are valid for the life of its instance.
 func Config(env boot.Env) (aws.Config, error) {
 	region, err := env.Required("AWS_REGION")
 	if err != nil {

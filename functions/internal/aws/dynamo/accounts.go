@@ -20,8 +20,8 @@ const (
 	keyPrefix  = "key#"
 )
 
-// CreateUser is a transaction for the sake of its token: repeated after an unclear
-// failure, a plain put would call its own user taken.
+// CreateUser uses a transaction for its token: a plain put, repeated after an unclear
+// failure, would find its own user and report ErrExists.
 func (s accounts) CreateUser(ctx context.Context, u account.User) error {
 	cancelled, err := s.transact(ctx, types.TransactWriteItem{Put: &types.Put{
 		TableName:                &s.tables.Accounts,
@@ -55,7 +55,7 @@ func userOf(i item) account.User {
 	return account.User{ID: i.text(pk)[len(userPrefix):], Plan: i.text("plan"), CreatedAt: i.instant("created_at")}
 }
 
-// Users reads the whole table: it is for an operator's command, not for requests.
+// Users reads the whole table, so it is for operators' commands, not for requests.
 func (s accounts) Users(ctx context.Context) ([]account.User, error) {
 	var users []account.User
 	err := s.scan(ctx, userPrefix, func(i item) error {
@@ -69,7 +69,7 @@ func (s accounts) Users(ctx context.Context) ([]account.User, error) {
 	return users, nil
 }
 
-// scan reads the items of a prefix, page by page.
+// scan visits all items whose key starts with prefix, page by page.
 func (s accounts) scan(ctx context.Context, prefix string, visit func(item) error) error {
 	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{
 		TableName:                 &s.tables.Accounts,
@@ -92,11 +92,10 @@ func (s accounts) scan(ctx context.Context, prefix string, visit func(item) erro
 	return nil
 }
 
-// maxRaces bounds how often a change of an account starts over because another one came
-// in between.
+// maxRaces bounds how often a change to an account starts over after a concurrent one.
 const maxRaces = 20
 
-// race runs change until it is done: with an error, or without another change in between.
+// race repeats change until it succeeds or fails without a concurrent change.
 func race(ctx context.Context, change func() (done bool, err error)) error {
 	for n := 1; ; n++ {
 		done, err := change()
@@ -107,13 +106,13 @@ func race(ctx context.Context, change func() (done bool, err error)) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("gave up after %d attempts, as others changed the account each time; try again", n)
+			return fmt.Errorf("gave up after %d attempts because others kept changing the account; try again", n)
 		}
 	}
 }
 
-// SetPlan writes the user and all keys in one transaction. The user's v makes sure that no
-// key was added after the list of keys was read.
+// SetPlan writes the user and all keys in one transaction. The condition on the user's v
+// ensures that no key was added after the list of keys was read.
 func (s accounts) SetPlan(ctx context.Context, userID, plan string) error {
 	return race(ctx, func() (bool, error) {
 		u, err := s.user(ctx, userID)

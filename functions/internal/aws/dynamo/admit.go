@@ -15,28 +15,27 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// An admission is one conditional ADD. ADD is not idempotent, so a write that got no
-// answer must not be repeated as it was. Each write therefore leaves its admission ID in
-// one of six slots of the item, chosen by the ID. IDs are ordered by time. So a repetition
-// can demand that the slot hold an ID older than ours: that proves that ours was not
-// applied before. If the condition fails and the slot holds our ID, it was applied. If the
-// slot holds a newer ID, that one may have replaced ours: nothing can be known, and the
-// call is denied.
+// An admission is one conditional ADD. ADD is not idempotent, so a write that got no answer
+// must not simply be repeated. Each write therefore leaves its admission ID in one of six
+// slots of the item, chosen by a hash of the ID. IDs sort by time, so a retry can require
+// that the slot hold an ID older than ours, which proves that ours was not applied. If that
+// condition fails and the slot holds our ID, it was applied. If the slot holds a newer ID,
+// that one may have replaced ours; we can't tell, so the call doesn't run.
 //
-// What gets over all of this: a write that is delayed on its way, lands after its own
-// repetition, and after other admissions took over the slot. It charges its unit a second
-// time, if the limit still has room for it; it admits nobody. An instance whose clock is
-// late by more than clockSkew can also hide an applied write by an ID that looks older,
-// with the same effect. More is never admitted than was charged.
+// One case defeats this: a write that is delayed in transit and arrives after its own retry,
+// when other admissions have taken over the slot. It charges its units twice if the limit
+// has room for them, but admits no extra call. An instance whose clock runs slow by more
+// than clockSkew can have the same effect, by overwriting an applied write's slot with an ID
+// that looks older. No more is ever admitted than is charged.
 
 const (
 	slots = 6
-	// maxSends bounds the writes of one admission, maxUnclear those without an answer.
+	// maxSends bounds the attempts of one admission, maxUnclear those without an answer.
 	maxSends   = 6
 	maxUnclear = 3
-	// clockSkew is how far the clocks of two instances may differ.
+	// clockSkew is how far two instances' clocks may differ.
 	clockSkew = time.Second
-	// takenBack follows an ID in its slot when its units were taken back.
+	// takenBack is appended to the ID in a slot once its units have been taken back.
 	takenBack = "-"
 )
 
@@ -47,7 +46,7 @@ type charge struct {
 	usage.Admission
 	table string
 	slot  string
-	// floor is the smallest ID that may have been applied after this one was made.
+	// floor is the smallest ID that may have been made after this one, given clockSkew.
 	floor string
 }
 
@@ -68,7 +67,8 @@ func newCharge(a usage.Admission, table string) (charge, error) {
 	}, nil
 }
 
-// Admit makes one write, granted or denied. Only an answer that fails to come leads to more.
+// Admit makes one write, whether the call is admitted or denied. Only a missing answer or a
+// transient error leads to more.
 func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, error) {
 	c, err := newCharge(a, s.tables.Usage)
 	if err != nil {
@@ -87,7 +87,8 @@ func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, e
 	return d, nil
 }
 
-// denyUnasked denies what no count could admit. A read costs a fifth of a failed write.
+// denyUnasked denies a call that takes more units than the whole limit. It reads the count,
+// at a fifth of the cost of a failed write.
 func (s meters) denyUnasked(ctx context.Context, a usage.Admission) (usage.Decision, error) {
 	old, err := s.get(ctx, s.tables.Usage, meterKey(a.Meter, a.Period))
 	if err != nil {
@@ -97,7 +98,7 @@ func (s meters) denyUnasked(ctx context.Context, a usage.Admission) (usage.Decis
 	return usage.Decision{Used: used}, nil
 }
 
-// charge sends the write until an answer is clear, attempts or time run out.
+// charge sends the write until the answer is clear, or attempts or time run out.
 func (s meters) charge(ctx context.Context, c charge) (usage.Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return usage.Decision{}, err
@@ -130,7 +131,7 @@ func (s meters) charge(ctx context.Context, c charge) (usage.Decision, error) {
 			return usage.Decision{}, err
 		case unclear:
 			unclearSends++
-		case notApplied: // again, as it was
+		case notApplied: // send the same write again
 		}
 		last = err
 	}
@@ -140,8 +141,8 @@ func (s meters) charge(ctx context.Context, c charge) (usage.Decision, error) {
 	return usage.Decision{}, last
 }
 
-// send writes once: the SDK must not repeat it. Half of the time that is left is kept for
-// finding out what became of a write without an answer.
+// send writes once, without the SDK's retries. It uses at most half of the remaining time:
+// the rest is for finding out what became of a write without an answer.
 func (s meters) send(ctx context.Context, in *dynamodb.UpdateItemInput) (item, error) {
 	wait := s.attempt
 	if deadline, ok := ctx.Deadline(); ok {
@@ -156,10 +157,10 @@ func (s meters) send(ctx context.Context, in *dynamodb.UpdateItemInput) (item, e
 	return out.Attributes, nil
 }
 
-// input is the write. again says that one of unknown fate went before.
+// input builds the write. again means that an earlier attempt got no answer.
 func (c charge) input(again bool) *dynamodb.UpdateItemInput {
 	names := map[string]string{"#used": attrUsed, "#op": charged + c.Operation, "#slot": c.slot, "#exp": expiresAt}
-	values := item{":u": number(c.Units), ":id": text(c.ID), ":exp": second(c.Period.Reset().Add(usage.RetainPeriods))}
+	values := item{":u": number(c.Units), ":id": text(c.ID), ":exp": second(c.Period.Reset().Add(usage.RetainCounters))}
 	condition := "(attribute_not_exists(#slot) OR (#slot <> :id AND #slot <> :gone))"
 	if again {
 		condition = "(attribute_not_exists(#slot) OR #slot < :floor)"
@@ -168,7 +169,7 @@ func (c charge) input(again bool) *dynamodb.UpdateItemInput {
 		values[":gone"] = text(c.ID + takenBack)
 	}
 	if c.Limit != usage.Unlimited {
-		// An item that doesn't exist yet has no count to compare (aws-sdk-go#2394).
+		// An item that doesn't exist yet has no count to compare with (aws-sdk-go#2394).
 		condition += " AND (attribute_not_exists(#used) OR #used <= :room)"
 		values[":room"] = number(c.room())
 	}
@@ -187,7 +188,7 @@ func (c charge) input(again bool) *dynamodb.UpdateItemInput {
 // room is the highest count that leaves room for the units.
 func (c charge) room() int64 { return int64(c.Limit) - c.Units }
 
-// read finds out why the condition failed. ok is false if the item doesn't tell.
+// read works out why the condition failed. ok is false if the item doesn't reveal it.
 func (c charge) read(old item, again bool) (d usage.Decision, ok bool) {
 	if old == nil {
 		return usage.Decision{Used: int64(c.Limit)}, !again && c.Limit != usage.Unlimited
@@ -205,10 +206,10 @@ func (c charge) read(old item, again bool) (d usage.Decision, ok bool) {
 	return usage.Decision{}, false
 }
 
-// takeBack returns the units of an admission that is denied because nobody knows whether
-// it was applied. It works if the slot still tells, and marks the slot, so that neither
-// this nor a late write of the admission is applied after it. It is a courtesy: whether it
-// worked changes nothing for the caller.
+// takeBack gives back the units of an admission that fails because its outcome is unclear.
+// This works only while the slot still holds the ID. It marks the slot, so that neither a
+// second takeBack nor a late write of the same admission is applied. It is best effort: the
+// caller's answer is the same either way.
 func (s meters) takeBack(ctx context.Context, c charge) {
 	_, _ = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                &c.table,

@@ -11,8 +11,8 @@ import (
 	"sekisho/functions/internal/brake"
 )
 
-// Brake is the memory of a service's brake, in the accounts table. name tells services
-// apart that share a table.
+// Brake is the memory of the brake of the service called name, in the accounts table, which
+// several services may share.
 func (s *Store) Brake(name string) brake.Memory { return brakeMemory{s, "brake#" + name} }
 
 type brakeMemory struct {
@@ -33,8 +33,8 @@ func (m brakeMemory) Load(ctx context.Context) (brake.State, error) {
 	return s, nil
 }
 
-// Save may say that another run changed the state where it was itself, and the answer got
-// lost. Whoever saves starts over then, and finds what it wanted.
+// Save may return ErrChanged for its own write, if the answer to it was lost. The caller
+// then starts over and finds the state that it wanted.
 func (m brakeMemory) Save(ctx context.Context, s brake.State) (brake.State, error) {
 	state, err := json.Marshal(s)
 	if err != nil {

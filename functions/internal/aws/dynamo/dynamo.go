@@ -1,6 +1,6 @@
 // Package dynamo keeps accounts and usage in two DynamoDB tables: the store in AWS.
 //
-// Both tables have nothing but a partition key, pk. Items of the accounts table:
+// Both tables have a partition key, pk, and no sort key. Items of the accounts table:
 //
 //	user#<id>   plan, created_at, v (counts changes), keys (set of key IDs)
 //	key#<id>    hash, meter, user, plan, name, created_at, revoked_at, off_categories, off_tools
@@ -13,9 +13,9 @@
 //	bucket#<name>             tat
 //	daily#<quota>#<day>       state, v
 //
-// Attributes are flat. +<operation> is what an operation was charged, -<operation> what of
-// it was given back, and s0 … s5 hold recent admissions; see admit.go. The names are short
-// because a write of up to 1 KB costs one unit.
+// Attributes are flat. +<operation> is the units charged for an operation, -<operation> the
+// units refunded, and s0 … s5 hold recent admissions; see admit.go. Names are short because
+// a write costs one write unit per KB of the item.
 package dynamo
 
 import (
@@ -31,27 +31,27 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Store is the pair of tables. It is safe for concurrent use, also from many processes.
+// Store is the pair of tables. It is safe for concurrent use, even by many processes.
 type Store struct {
 	client *dynamodb.Client
 	tables Tables
-	// attempt is the longest wait for the answer to one write of Admit.
+	// attempt is the longest that Admit waits for the answer to one write.
 	attempt time.Duration
 }
 
-// attemptTimeout is far above what DynamoDB takes (some ten milliseconds): a write that is
-// given up too early is of unknown fate, and under load that makes many out of a slow one.
-// Where the caller's deadline is nearer than twice this, as the authorizer's is, it decides.
+// attemptTimeout is far above DynamoDB's usual 10 ms or so: giving up on a write leaves its
+// outcome unclear, and under load turns one slow write into many. A nearer deadline of the
+// caller, such as the authorizer's, shortens it; see send.
 const attemptTimeout = 15 * time.Second
 
-// New makes a store over two tables that exist.
+// New makes a store over two existing tables.
 func New(client *dynamodb.Client, tables Tables) *Store {
 	return &Store{client: client, tables: tables, attempt: attemptTimeout}
 }
 
-// FromEnv makes the store of a Lambda function from its environment. tables are the
-// variables of the tables that the function uses, boot.AccountsTable or
-// boot.UsageTable: these must be set. It is given rights on no others.
+// FromEnv makes a Lambda function's store from its environment. tables names the variables,
+// boot.AccountsTable or boot.UsageTable, of the tables that the function uses and has rights
+// on. These must be set.
 func FromEnv(getenv func(name string) string, tables ...string) (*Store, error) {
 	env := boot.Env(getenv)
 	cfg, err := awsconfig.Config(env)
@@ -80,7 +80,7 @@ func (s *Store) Buckets() ratelimit.BucketStore { return buckets{s} }
 // Dailies is the store of daily quotas.
 func (s *Store) Dailies() ratelimit.DailyStore { return dailies{s} }
 
-// get reads one item, strongly consistent; nil if it doesn't exist.
+// get reads one item with strong consistency; nil if it doesn't exist.
 func (s *Store) get(ctx context.Context, table, pk string) (item, error) {
 	consistent := true
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key(pk), ConsistentRead: &consistent})

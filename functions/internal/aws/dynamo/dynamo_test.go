@@ -35,15 +35,15 @@ import (
 var emulator moto.Shared
 
 func TestMain(m *testing.M) {
-	// The emulator answers some hundred requests per second: fewer random sequences here,
-	// a hundred in package sqlite. The command line can ask for more.
+	// The emulator handles only a few hundred requests per second, so this runs fewer random
+	// sequences than package sqlite's hundred. The flag -rapid.checks asks for more.
 	_ = flag.Set("rapid.checks", "30")
 	os.Exit(emulator.Run(m))
 }
 
 var serial atomic.Int64
 
-// clientOver makes a client of the emulator whose requests go through a transport.
+// clientOver makes a client for the emulator that uses the given transport.
 func clientOver(t testing.TB, transport http.RoundTripper) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:       "ap-northeast-1",
@@ -73,15 +73,16 @@ func fresh(t testing.TB) *Store {
 	return patient(New(clientOver(t, http.DefaultTransport), freshTables(t)))
 }
 
-// patient makes a store wait long: 200 calls at once keep the emulator busy for a second,
-// on a busy machine for many. A timeout would be one more fault, and not a planned one.
+// patient makes a store wait long: 200 concurrent calls keep the emulator busy for a second,
+// on a busy machine for many, and a timeout would be an unplanned fault.
 func patient(s *Store) *Store {
 	s.attempt = time.Minute
 	return s
 }
 
-// Case 7, floci#571: an emulator that returns duplicates would prove nothing about us.
-func TestCase7EmulatorCountsParallelAddsOnce(t *testing.T) {
+// An emulator that returns the same count to two parallel ADDs, as floci did (floci#571),
+// would make the tests of this package worthless.
+func TestEmulatorCountsParallelAddsOnce(t *testing.T) {
 	client, table := clientOver(t, http.DefaultTransport), freshTables(t).Usage
 	var mu sync.Mutex
 	var got []int64
@@ -178,8 +179,8 @@ func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Only the period's key decides which month is counted, but TTL must not remove an item
-// too early, and wants seconds.
+// The month is part of the key, so TTL doesn't affect the counting; but it must not remove an
+// item too early, and it expects seconds.
 func TestItemsExpire(t *testing.T) {
 	s := fresh(t)
 	a := admissionAt(start, "m", 10)
@@ -193,8 +194,8 @@ func TestItemsExpire(t *testing.T) {
 	}
 	reset := a.Period.Reset()
 	for name, want := range map[string]time.Time{
-		meterKey("m", a.Period):     reset.Add(usage.RetainPeriods),
-		meterKey("other", a.Period): reset.Add(usage.RetainPeriods),
+		meterKey("m", a.Period):     reset.Add(usage.RetainCounters),
+		meterKey("other", a.Period): reset.Add(usage.RetainCounters),
 		"refund#" + a.ID:            reset.Add(usage.RetainRefunds),
 	} {
 		i, err := s.get(t.Context(), s.tables.Usage, name)
@@ -207,8 +208,8 @@ func TestItemsExpire(t *testing.T) {
 	}
 }
 
-// A write of up to 1 KB is one write unit. This is a key that used every operation of the
-// contract that is charged, and had calls of each refunded.
+// A write of up to 1 KB costs one write unit. This meter has charges and refunds for every
+// operation of the contract that takes units.
 func TestMeterStaysWithinOneWriteUnit(t *testing.T) {
 	api, err := contract.Load()
 	if err != nil {
@@ -272,8 +273,8 @@ func TestFifteenOperationsFitOneWriteUnit(t *testing.T) {
 	}
 }
 
-// sizeOf counts as DynamoDB documents it: names and texts in UTF-8, numbers a byte for two
-// digits and one more. It is rounded up here.
+// sizeOf follows DynamoDB's documentation: names and strings in UTF-8, numbers one byte per
+// two digits plus one. It rounds up.
 func sizeOf(t *testing.T, i item) int {
 	size := 0
 	for name, v := range i {
@@ -290,7 +291,7 @@ func sizeOf(t *testing.T, i item) int {
 	return size
 }
 
-// Requests are what costs: one of them per decision, granted or denied.
+// Requests cost money: there must be one per decision, whether admitted or denied.
 func TestRoundTrips(t *testing.T) {
 	wire := &faultyWire{}
 	tables := freshTables(t)
@@ -325,7 +326,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A scan answers in pages of 1 MB.
+// A scan returns pages of 1 MB.
 func TestListsReadAllPages(t *testing.T) {
 	s := fresh(t)
 	for i := range 30 {

@@ -13,25 +13,25 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// verdict is what an answer tells about a write.
+// verdict is what an answer says about a write.
 type verdict int
 
 const (
 	applied       verdict = iota
 	conditionFail         // not applied: the condition was false
-	notApplied            // not applied, and may be tried again as it was
+	notApplied            // not applied, and safe to send again
 	rejected              // not applied, and never will be
-	unclear               // applied or not: nobody said
+	unclear               // it may or may not have been applied
 )
 
-// transient are the error codes of writes that were turned away before anything was done.
+// transient lists the error codes of writes that were turned away without being applied.
 var transient = []string{
 	"ProvisionedThroughputExceededException", "ThrottlingException", "ThrottlingError", "Throttling",
 	"RequestLimitExceeded", "TransactionConflictException", "TransactionInProgressException",
 	"ReplicatedWriteConflictException",
 }
 
-// judge reads an error of the SDK. What it doesn't know is unclear.
+// judge classifies an error of the SDK. Unknown errors are unclear.
 func judge(err error) verdict {
 	if err == nil {
 		return applied
@@ -54,8 +54,8 @@ func judge(err error) verdict {
 	return unclear
 }
 
-// conditionFailed returns the item as it was when the condition failed; nil where it
-// didn't exist or, against the documentation, was left out (aws-sdk-go-v2#2600).
+// conditionFailed returns the item as it was when the condition failed; nil if it didn't
+// exist or, contrary to the documentation, was left out (aws-sdk-go-v2#2600).
 func conditionFailed(err error) (old item, failed bool) {
 	var e *types.ConditionalCheckFailedException
 	if !errors.As(err, &e) {
@@ -69,8 +69,8 @@ const (
 	longestPause = 400 * time.Millisecond
 )
 
-// pause waits before attempt n+1, between half and the whole of a delay that doubles. It
-// returns false at once if the context would end first.
+// pause waits before attempt n+1: half to all of a delay that doubles each time. It returns
+// false at once if the context would end first.
 func pause(ctx context.Context, n int) bool {
 	delay := min(longestPause, firstPause<<min(n-1, 10))
 	delay = delay/2 + rand.N(delay/2)

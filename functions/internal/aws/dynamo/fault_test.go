@@ -17,7 +17,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// inSlotOf makes an admission at an instant in the slot of another, or in a different one.
+// inSlotOf makes an admission at a given time that uses the same slot as a, or another slot.
 func inSlotOf(other usage.Admission, at time.Time, same bool) usage.Admission {
 	want, _ := newCharge(other, "")
 	for {
@@ -37,7 +37,7 @@ func TestAdmitUnderFaults(t *testing.T) {
 		want   usage.Decision
 		err    error
 		used   int64
-		sends  int // take-back included
+		sends  int // including takeBack
 	}{
 		{"no fault", nil, 5, admitted(1), nil, 1, 1},
 		{"answer lost", []fault{lostAnswer}, 5, admitted(1), nil, 1, 2},
@@ -82,11 +82,11 @@ func TestAdmitUnderFaults(t *testing.T) {
 	}
 }
 
-// errAny stands for an error that is clear: not applied.
+// errAny stands for any error that means "not applied".
 var errAny = errors.New("any")
 
-// Case 6, aws-sdk-go-v2#2600.
-func TestCase6DenialWithoutItem(t *testing.T) {
+// A failed condition may come without the item (aws-sdk-go-v2#2600).
+func TestDenialWithoutItem(t *testing.T) {
 	wire := &faultyWire{}
 	s := New(clientOver(t, wire), freshTables(t))
 	mustAdmit(t, s, admissionAt(start, "m", 3))
@@ -109,13 +109,14 @@ func TestCase6DenialWithoutItem(t *testing.T) {
 	}
 }
 
-// What others do between a lost write and its repetition.
+// Other admissions come between a lost write and its retry.
 func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault fault
 		limit usage.Limit
-		// between is how much later the other admission was made, sameSlot where it went.
+		// between is how much later the other admission was made; sameSlot, whether it used
+		// the same slot.
 		between  time.Duration
 		sameSlot bool
 		want     usage.Decision
@@ -152,8 +153,8 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 	}
 }
 
-// Case 8, dynamodb-atomic-counter#4: a write that arrives after its own repetition.
-func TestCase8LateWrites(t *testing.T) {
+// A write may arrive after its own retry (dynamodb-atomic-counter#4).
+func TestLateWrites(t *testing.T) {
 	setup := func(t *testing.T, faults ...fault) (*faultyWire, *Store) {
 		wire := &faultyWire{plan: script(faults...)}
 		return wire, New(clientOver(t, wire), freshTables(t))
@@ -189,7 +190,7 @@ func TestCase8LateWrites(t *testing.T) {
 		if d, err := s.Usage().Admit(t.Context(), ours); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
 		}
-		// What another was charged is there to be taken, in another slot.
+		// Another admission's units are on the meter and could be taken, but in another slot.
 		mustAdmit(t, s, inSlotOf(ours, start.Add(time.Millisecond), false))
 		deliver(t, wire, 1)
 		if used := usedOf(t, s, "m"); used != 1 {
@@ -230,7 +231,7 @@ func TestStoreDownIsAnError(t *testing.T) {
 	}
 }
 
-// With most of the time gone, no attempt is made that would outlive the caller.
+// With most of the time gone, no attempt may outlive the caller.
 func TestAdmitKeepsTheDeadline(t *testing.T) {
 	wire := &faultyWire{plan: func(string, int) fault { return swallowed }}
 	s := New(clientOver(t, wire), freshTables(t))
@@ -260,8 +261,8 @@ func TestRefundUnderFaults(t *testing.T) {
 	}
 }
 
-// storm hands out faults at random, three requests in ten. The seed is fixed; which
-// request meets which fault still depends on the order in which they come.
+// storm makes three requests in ten fail at random. The seed is fixed, but which request
+// meets which fault still depends on the order in which they arrive.
 func storm(seed uint64, kinds ...fault) func(string, int) fault {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -290,7 +291,7 @@ func TestStormOfAdmissions(t *testing.T) {
 			for range workers {
 				done.Go(func() {
 					for i := next.Add(1); i <= attempted; i = next.Add(1) {
-						// All within the clocks' difference: nothing is taken for older.
+						// All within clockSkew, so no ID counts as older.
 						a := admissionAt(start.Add(time.Duration(i)*time.Millisecond), "m", limit)
 						switch d, err := s.Usage().Admit(t.Context(), a); {
 						case err != nil && d.Admitted:
@@ -317,7 +318,7 @@ func TestStormOfAdmissions(t *testing.T) {
 				t.Errorf("%d admitted, %d charged, limit %d: want them in this order", admitted.Load(), used, limit)
 			}
 			if slices.Contains(kinds, late) {
-				return // a late write may charge a unit more, see TestCase8LateWrites
+				return // a late write may charge one unit more; see TestLateWrites
 			}
 			if used > admitted.Load()+failed.Load() {
 				t.Errorf("%d charged for %d admitted and %d failed: something was charged twice", used, admitted.Load(), failed.Load())
@@ -326,7 +327,7 @@ func TestStormOfAdmissions(t *testing.T) {
 	}
 }
 
-// Below the limit nothing but faults decides: whoever is charged was admitted or failed.
+// Below the limit only faults matter: every charged call was either admitted or failed.
 func TestStormNeverChargesTwice(t *testing.T) {
 	wire := &faultyWire{plan: storm(7, lostAnswer, errorAfter)}
 	tables := freshTables(t)
@@ -389,7 +390,7 @@ func TestStormOfRefunds(t *testing.T) {
 	}
 }
 
-// Errors end up in logs: they may name a key, never hold what was made from its text.
+// Errors end up in logs: they may contain a key's ID, but never its hash.
 func TestErrorsHoldNoHash(t *testing.T) {
 	h := apikey.Hash{1, 2, 3, 4, 5, 6, 7, 8, 9}
 	k := account.Key{ID: h.ID(), Hash: h, Meter: h.ID(), UserID: "ada", CreatedAt: start}

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// item is the attributes of an item, or the values of an expression.
+// item is an item's attributes, or an expression's values.
 type item map[string]types.AttributeValue
 
 const (
@@ -29,7 +29,7 @@ func second(t time.Time) types.AttributeValue { return number(t.Unix()) }
 
 func milli(t time.Time) types.AttributeValue { return number(t.UnixMilli()) }
 
-// text returns an attribute, "" where it is missing.
+// text returns a string attribute, "" if it is missing.
 func (i item) text(name string) string {
 	if v, ok := i[name].(*types.AttributeValueMemberS); ok {
 		return v.Value
@@ -37,7 +37,7 @@ func (i item) text(name string) string {
 	return ""
 }
 
-// texts returns a set, which has no order.
+// texts returns a string set, in no particular order.
 func (i item) texts(name string) []string {
 	if v, ok := i[name].(*types.AttributeValueMemberSS); ok {
 		return v.Value
@@ -45,8 +45,7 @@ func (i item) texts(name string) []string {
 	return nil
 }
 
-// number returns an attribute, 0 where it is missing. ok is false then, and for a number
-// that is no int64.
+// number returns a numeric attribute. ok is false if it is missing or not an int64.
 func (i item) number(name string) (n int64, ok bool) {
 	v, ok := i[name].(*types.AttributeValueMemberN)
 	if !ok {
@@ -56,7 +55,7 @@ func (i item) number(name string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// instant returns an attribute of milliseconds, zero where it is missing.
+// instant returns an attribute in milliseconds as a time, zero if it is missing.
 func (i item) instant(name string) time.Time {
 	n, ok := i.number(name)
 	if !ok {

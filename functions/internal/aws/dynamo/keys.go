@@ -27,7 +27,7 @@ func (s accounts) CreateKey(ctx context.Context, k account.Key) error {
 		case failed(cancelled[0]):
 			return true, fmt.Errorf("key %s: %w", k.ID, account.ErrExists)
 		}
-		return false, nil // the plan changed, or the last place was taken: look again
+		return false, nil // the plan changed or the last free place was taken: start over
 	})
 }
 
@@ -60,8 +60,8 @@ func (s accounts) ReplaceKey(ctx context.Context, oldID string, endsAt time.Time
 	})
 }
 
-// addKey puts a key and enters it at its user, together with other writes. The user must
-// still have the plan that the key gets, and room for it.
+// addKey writes a key and adds it to its user's list, in one transaction with other writes.
+// The user must still be on the plan that the key gets, and have room for the key.
 func (s accounts) addKey(ctx context.Context, k account.Key, with ...types.TransactWriteItem) ([]types.CancellationReason, error) {
 	u, err := s.user(ctx, k.UserID)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s accounts) addKey(ctx context.Context, k account.Key, with ...types.Trans
 	return s.transact(ctx, append(writes, with...)...)
 }
 
-// RevokeKey may be repeated: an end that is there stays.
+// RevokeKey may be repeated: an earlier end stays in place.
 func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.tables.Accounts,
@@ -103,7 +103,7 @@ func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error 
 		ExpressionAttributeValues: item{":at": milli(at)},
 	})
 	if _, failed := conditionFailed(err); failed {
-		_, err = s.Key(ctx, id) // ended earlier, or not there at all
+		_, err = s.Key(ctx, id) // either it ended earlier or there is no such key
 	}
 	return err
 }
@@ -112,7 +112,7 @@ func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Set
 	off = off.Normalize()
 	set, remove, values := []string{}, []string{}, item{}
 	for name, list := range map[string][]string{offCategories: off.DisabledCategories, offTools: off.DisabledTools} {
-		if len(list) == 0 { // there is no empty set
+		if len(list) == 0 { // DynamoDB has no empty sets
 			remove = append(remove, name)
 			continue
 		}
@@ -143,10 +143,10 @@ func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Set
 	return err
 }
 
-// Key is a strongly consistent read. It costs twice an eventual one, and is cached by the
-// authenticator. In return a key works from the moment that it was created: an eventual
-// read could miss it, and that "not found" would be remembered; and a revoked key lives on
-// for the time of the cache and not longer.
+// Key is a strongly consistent read. It costs twice as much as an eventual one, but the
+// authenticator caches it. In return, a key works as soon as it is created (an eventual read
+// could miss it, and the authenticator would cache the miss), and a revoked key never
+// outlives the cache.
 func (s accounts) Key(ctx context.Context, id string) (account.Key, error) {
 	i, err := s.get(ctx, s.tables.Accounts, keyPrefix+id)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s accounts) Key(ctx context.Context, id string) (account.Key, error) {
 	return keyOf(i)
 }
 
-// Keys reads the keys that the user's item lists; for all users it reads the whole table,
-// as an operator's command may do.
+// Keys reads the keys that the user's item lists. For all users it reads the whole table,
+// which is acceptable for an operator's command.
 func (s accounts) Keys(ctx context.Context, userID string) ([]account.Key, error) {
 	var keys []account.Key
 	add := func(i item) error {

@@ -13,8 +13,8 @@ import (
 	"sekisho/functions/internal/ratelimit"
 )
 
-// Idle state is removed by TTL after these times: a bucket is full again long before, and
-// nobody asks for a day that is over.
+// TTL removes idle state after these times: by then a bucket has long been full again, and
+// nobody asks for a past day.
 const (
 	retainBucket = 24 * time.Hour
 	retainDay    = 3 * 24 * time.Hour
@@ -22,7 +22,7 @@ const (
 
 type buckets struct{ *Store }
 
-// Take makes one write for an idle bucket or a refusal, two for a place behind others.
+// Take makes one write if the bucket is idle or it refuses, two to queue behind others.
 func (s buckets) Take(ctx context.Context, bucket string, l ratelimit.Limit, now time.Time, maxWait time.Duration) (ratelimit.Slot, error) {
 	slot, err := s.take(ctx, bucket, l, now.UnixNano(), maxWait)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s buckets) take(ctx context.Context, bucket string, l ratelimit.Limit, now
 	if err != nil || old == nil {
 		return l.Booked(tat, now), err
 	}
-	// tat never decreases, so it is above both conditions now: a refusal.
+	// tat never decreases, so both conditions now fail for good: refuse.
 	tat, known := old.number("tat")
 	if !known {
 		if old, err = s.get(ctx, s.tables.Usage, "bucket#"+bucket); err != nil {
@@ -59,8 +59,8 @@ func (s buckets) take(ctx context.Context, bucket string, l ratelimit.Limit, now
 	return ratelimit.Slot{Wait: time.Duration(max(0, tat-l.Tolerance()-now))}, nil
 }
 
-// advance moves the state if the condition holds, and returns the new one; else the old
-// item, which is empty and not nil where the answer left it out.
+// advance updates the bucket if the condition holds and returns the new tat; otherwise it
+// returns the old item, which is empty rather than nil if the answer left it out.
 func (s buckets) advance(ctx context.Context, bucket, set, condition string, values item) (tat int64, old item, err error) {
 	now, _ := values.number(":now")
 	values[":exp"] = second(time.Unix(0, now).Add(retainBucket))
@@ -92,10 +92,10 @@ func (s buckets) advance(ctx context.Context, bucket, set, condition string, val
 
 type dailies struct{ *Store }
 
-// maxDailyRaces lets many instances change one day at the same time.
+// maxDailyRaces is high enough for many instances to change one day at the same time.
 const maxDailyRaces = 100
 
-// Update reads the day and writes it on condition that nobody did in between.
+// Update reads the day and writes it on condition that nobody else did meanwhile.
 func (s dailies) Update(ctx context.Context, quota, day string, change func(ratelimit.Day) (ratelimit.Day, bool)) error {
 	for n := 1; ; n++ {
 		done, err := s.tryUpdate(ctx, quota, day, change)
@@ -106,7 +106,7 @@ func (s dailies) Update(ctx context.Context, quota, day string, change func(rate
 			return nil
 		}
 		if n == maxDailyRaces || !pause(ctx, n) {
-			return fmt.Errorf("daily quota %s: gave up after %d attempts, as others changed it each time", quota, n)
+			return fmt.Errorf("daily quota %s: gave up after %d attempts because others kept changing it", quota, n)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Refund is one transaction: the marker of the admission, which must not be there yet, and
-// the units off the meter. The marker makes it idempotent, whoever repeats it. After an
-// unclear failure the repetition may answer AlreadyRefunded for what it did itself.
+// Refund is one transaction: it writes the admission's marker, which must not exist yet, and
+// takes the units off the meter. The marker makes it idempotent. When repeated after an
+// unclear failure, it may report its own refund as AlreadyRefunded.
 func (s meters) Refund(ctx context.Context, r usage.Refund) (usage.Outcome, error) {
 	if r.Units < 1 {
 		return "", fmt.Errorf("units must be at least 1, not %d", r.Units)
@@ -50,7 +50,7 @@ func (s meters) discharge(r usage.Refund) *types.Update {
 		room := int64(r.Cap) - r.Units
 		values[":room"] = number(room)
 		if room < 0 {
-			condition += " AND #refunded <= :room" // never true: also the first is too much
+			condition += " AND #refunded <= :room" // never true: even one refund exceeds the cap
 		} else {
 			condition += " AND (attribute_not_exists(#refunded) OR #refunded <= :room)"
 		}
@@ -66,8 +66,7 @@ func (s meters) discharge(r usage.Refund) *types.Update {
 	}
 }
 
-// whyKept tells the cap from a meter that holds too little. The item can be missing from
-// the answer though it exists: then it takes a read.
+// whyKept tells CapReached from NothingCharged. It reads the item if the answer left it out.
 func (s meters) whyKept(ctx context.Context, r usage.Refund, old item) (usage.Outcome, error) {
 	if old == nil {
 		var err error

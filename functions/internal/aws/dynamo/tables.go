@@ -18,7 +18,7 @@ type Tables struct{ Accounts, Usage string }
 //go:embed tables.json
 var definitions []byte
 
-// Definition is what the store needs of a table, in the words of Terraform's
+// Definition is what the store needs from a table, in the terms of Terraform's
 // aws_dynamodb_table.
 type Definition struct {
 	BillingMode string `json:"billing_mode"`
@@ -27,7 +27,7 @@ type Definition struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
 	} `json:"attributes"`
-	// TTLAttribute holds the epoch second after which an item may be removed; "" = none.
+	// TTLAttribute holds the epoch second after which an item may be removed; "" = no TTL.
 	TTLAttribute string `json:"ttl_attribute"`
 }
 
@@ -40,8 +40,8 @@ func Definitions() (map[string]Definition, error) {
 	return all, nil
 }
 
-// CreateTables makes both tables and waits until they can be used. It is for tests and
-// emulators; in AWS, Terraform makes the tables.
+// CreateTables creates both tables and waits until they are ready. It is for tests and
+// emulators; in AWS, Terraform creates the tables.
 func CreateTables(ctx context.Context, client *dynamodb.Client, names Tables) error {
 	all, err := Definitions()
 	if err != nil {

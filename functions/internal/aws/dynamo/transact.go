@@ -10,20 +10,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxTransacts bounds the attempts of a transaction that others get in the way of.
+// maxTransacts bounds the attempts of a transaction that conflicts with others.
 const maxTransacts = 12
 
-// Reasons of a cancelled transaction, by write. The transient ones pass by themselves.
+// Why a write cancelled its transaction; transientReasons are worth a retry.
 const reasonCondition = "ConditionalCheckFailed"
 
 var transientReasons = []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
-// transact applies all writes or none, and waits for other transactions on the same items.
-// It returns why it was cancelled, an entry for each write, if conditions failed.
+// transact applies all writes or none, and retries if other transactions hold the same items.
+// If conditions failed, it returns a reason for each write.
 //
-// All other failures are the SDK's to retry. After an unclear one it sends the same token,
-// by which DynamoDB recognises the transaction for ten minutes; the conditions of each
-// caller keep a repetition harmless beyond that too.
+// The SDK retries all other failures. After an unclear one it sends the same token, by which
+// DynamoDB recognises the transaction for ten minutes; the callers' conditions make a
+// repetition harmless even after that.
 func (s *Store) transact(ctx context.Context, writes ...types.TransactWriteItem) (cancelled []types.CancellationReason, err error) {
 	for n := 1; ; n++ {
 		_, err = s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
@@ -33,7 +33,7 @@ func (s *Store) transact(ctx context.Context, writes ...types.TransactWriteItem)
 		}
 		reasons := e.CancellationReasons
 		if len(reasons) != len(writes) {
-			return nil, fmt.Errorf("cancelled for %d reasons, there are %d writes: %w", len(reasons), len(writes), err)
+			return nil, fmt.Errorf("cancelled with %d reasons for %d writes: %w", len(reasons), len(writes), err)
 		}
 		if !slices.ContainsFunc(reasons, passes) {
 			if slices.ContainsFunc(reasons, failed) {
@@ -51,5 +51,5 @@ func passes(r types.CancellationReason) bool {
 	return r.Code != nil && slices.Contains(transientReasons, *r.Code)
 }
 
-// failed says whether a write was what cancelled the transaction, by its condition.
+// failed reports whether a write's condition cancelled the transaction.
 func failed(r types.CancellationReason) bool { return r.Code != nil && *r.Code == reasonCondition }

@@ -11,7 +11,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Attributes of a meter. An operation has one of each prefix.
+// Attributes of a meter. charged and givenBack are prefixes of an operation's ID.
 const (
 	attrUsed     = "used"
 	attrRefunded = "refunded"
@@ -22,14 +22,14 @@ const (
 
 func meterKey(meter string, p usage.Period) string { return "meter#" + meter + "#" + p.String() }
 
-// AddDenied may count twice after an unclear failure; the figure decides nothing.
+// AddDenied may count twice after an unclear failure; the figure is for information only.
 func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error {
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.tables.Usage,
 		Key:                       key(meterKey(meter, p)),
 		UpdateExpression:          aws.String("ADD #denied :n SET #exp = :exp"),
 		ExpressionAttributeNames:  map[string]string{"#denied": attrDenied, "#exp": expiresAt},
-		ExpressionAttributeValues: item{":n": number(n), ":exp": second(p.Reset().Add(usage.RetainPeriods))},
+		ExpressionAttributeValues: item{":n": number(n), ":exp": second(p.Reset().Add(usage.RetainCounters))},
 	})
 	if err != nil {
 		return fmt.Errorf("count denied calls of meter %s: %w", meter, err)
@@ -37,7 +37,7 @@ func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n i
 	return nil
 }
 
-// Counts is a strongly consistent read, so that a caller sees the call that was just made.
+// Counts is a strongly consistent read, so that callers see the call they have just made.
 func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (usage.Counts, error) {
 	i, err := s.get(ctx, s.tables.Usage, meterKey(meter, p))
 	if err != nil {

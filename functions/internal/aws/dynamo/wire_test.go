@@ -17,35 +17,35 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// fault is what happens to a request on its way.
+// fault is what happens to a request in transit.
 type fault int
 
 const (
 	none          fault = iota
-	lostRequest         // the connection breaks, the store never saw it
-	lostAnswer          // the store did it, the connection breaks before the answer
-	errorBefore         // HTTP 500, not done
-	errorAfter          // HTTP 500, done
+	lostRequest         // the connection breaks before the store sees the request
+	lostAnswer          // the store applies it, then the connection breaks
+	errorBefore         // HTTP 500, not applied
+	errorAfter          // HTTP 500, applied
 	refused             // no connection
 	throttled           // turned away
-	transactionIn       // turned away: a transaction has the item
-	conflict            // cancelled: another transaction has the second of two items
+	transactionIn       // turned away: a transaction holds the item
+	conflict            // cancelled: another transaction holds the second of two items
 	invalid             // HTTP 400
 	swallowed           // no answer, ever
-	late                // the connection breaks; the store sees the request when deliver is called
+	late                // the connection breaks; deliver hands the request to the store later
 	withoutItem         // the failed condition comes back without its item
 )
 
 var errWire = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 
-// faultyWire sits between the SDK and the emulator, and does to the nth request (from 0)
-// of an operation what plan says.
+// faultyWire sits between the SDK and the emulator. plan decides what happens to the nth
+// request (from 0) of an operation.
 type faultyWire struct {
 	mu   sync.Mutex
 	plan func(operation string, n int) fault
 	seen []string
 	held []*http.Request
-	// after runs when the fault has taken its course, before the SDK learns of it.
+	// after runs once the fault has happened, before the SDK notices.
 	after func(operation string, n int)
 }
 
@@ -144,7 +144,7 @@ func (w *faultyWire) hold(req *http.Request, body []byte) {
 	w.held = append(w.held, copied)
 }
 
-// deliver lets the requests arrive that were held up.
+// deliver hands over the requests that were held up.
 func (w *faultyWire) deliver(t *testing.T) (delivered int) {
 	w.mu.Lock()
 	held := w.held
@@ -194,7 +194,7 @@ func stripItem(res *http.Response) (*http.Response, error) {
 	return res, nil
 }
 
-// start is the instant that the tests begin at.
+// start is the time at which the tests start.
 var start = time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
 
 func admissionAt(at time.Time, meter string, limit usage.Limit) usage.Admission {

@@ -1,10 +1,10 @@
-// Package logsinsights counts denied calls by key and tool in the access log that API
-// Gateway writes to CloudWatch Logs. The counting is done there, by Logs Insights: nothing
-// but sums comes back. AWS bills a query by the gigabytes that it reads.
+// Package logsinsights counts denied calls by meter and tool in the access log that API
+// Gateway writes to CloudWatch Logs. Logs Insights does the counting and returns only sums.
+// AWS bills a query by the gigabytes it reads.
 //
-// moto 5.2.1 can't play this: of a query it knows `fields`, `sort` and `limit`, and passes
-// over `filter` and `stats` (moto/logs/logs_query/query_parser.py, "Unknown/Unsupported
-// command"). The tests have a stand-in of their own.
+// moto 5.2.1 can't emulate this: it supports `fields`, `sort` and `limit`, and ignores
+// `filter` and `stats` (moto/logs/logs_query/query_parser.py, "Unknown/Unsupported command").
+// The tests have their own stand-in.
 package logsinsights
 
 import (
@@ -25,7 +25,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// ErrNoGroup: there is no log group of that name.
+// ErrNoGroup: there is no log group with that name.
 var ErrNoGroup = errors.New("there is no such log group")
 
 // Group is an access log.
@@ -35,22 +35,22 @@ type Group struct {
 	Now    func() time.Time
 	// Poll is the first wait for a query's result; later ones are longer. 0 = a second.
 	Poll time.Duration
-	// MaxRows is the most rows that one query returns; 0 = 10,000, what the service allows
-	// (API_StartQuery.html).
+	// MaxRows is the most rows that one query returns; 0 = 10,000, the service's maximum
+	// (docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StartQuery.html).
 	MaxRows int
 }
 
 const (
 	maxRows = 10_000
-	// late is how long after its month a record may come.
+	// late is how long after its month's end a record may arrive.
 	late = time.Hour
-	// shortest is the shortest time that a query is cut down to.
+	// shortest is the shortest range that is still halved, in seconds.
 	shortest = 60
 	lastPoll = 10 * time.Second
 )
 
-// Denied counts the denied calls of a month. known is false when the log has nothing of that
-// month any more, or did not exist yet.
+// Denied counts the denied calls of a month. known is false if the log no longer has that
+// month's records, or did not exist then.
 func (g Group) Denied(ctx context.Context, p usage.Period) (denials chargeback.Denials, known bool, err error) {
 	from, to := p.Start().Unix(), p.Reset().Add(late).Unix()
 	to = min(to, g.Now().Unix())
@@ -68,8 +68,8 @@ func (g Group) Denied(ctx context.Context, p usage.Period) (denials chargeback.D
 	return denials, err == nil, err
 }
 
-// count adds what was logged between two seconds, both included. A query that fills its
-// answer may have left something out, so it is asked again in halves.
+// count adds what was logged from one second to another, inclusive. An answer with MaxRows
+// rows may be incomplete, so count then repeats the query for each half of the range.
 func (g Group) count(ctx context.Context, p usage.Period, from, to int64, denials chargeback.Denials) error {
 	rows, err := g.query(ctx, p, from, to)
 	if err != nil {
@@ -77,10 +77,10 @@ func (g Group) count(ctx context.Context, p usage.Period, from, to int64, denial
 	}
 	if len(rows) >= g.MaxRows {
 		if to-from < shortest {
-			return fmt.Errorf("more than %d keys and tools were denied between %d and %d: that is more than Logs Insights can list", g.MaxRows, from, to)
+			return fmt.Errorf("between the epoch seconds %d and %d there are denials for more than %d pairs of key and tool, which is more than Logs Insights can return", from, to, g.MaxRows)
 		}
 		middle := from + (to-from)/2
-		// A half may lie outside of what the log keeps, while the other does not.
+		// The first half may be older than the log's retention when the second isn't.
 		if err := g.count(ctx, p, from, middle, denials); err != nil && !expired(err) {
 			return err
 		}
@@ -94,7 +94,7 @@ func (g Group) count(ctx context.Context, p usage.Period, from, to int64, denial
 	return nil
 }
 
-// query asks and waits for the answer.
+// query runs one query and waits for its rows.
 func (g Group) query(ctx context.Context, p usage.Period, from, to int64) ([][]types.ResultField, error) {
 	started, err := g.Client.StartQuery(ctx, &cloudwatchlogs.StartQueryInput{
 		LogGroupName: &g.Name, StartTime: &from, EndTime: &to, Limit: aws.Int32(int32(g.MaxRows)),
@@ -117,7 +117,7 @@ func (g Group) query(ctx context.Context, p usage.Period, from, to int64) ([][]t
 	return rows, nil
 }
 
-// Query is the text of the query for a month.
+// Query is the query for a month, returning at most the given number of rows.
 func Query(p usage.Period, rows int) string {
 	return fmt.Sprintf(`filter %s = "%s" and %s = "%s" | stats count(*) as calls by %s, %s | limit %d`,
 		names.Denial, problem.LimitExceeded, names.Period, p, names.Meter, names.Operation, rows)
@@ -153,7 +153,7 @@ func (g Group) await(ctx context.Context, id *string) ([][]types.ResultField, er
 	}
 }
 
-// stop ends a query that nobody waits for any more. Whether that works changes nothing.
+// stop cancels a query that nobody waits for any more, if it can.
 func (g Group) stop(ctx context.Context, id *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -167,14 +167,14 @@ func add(row []types.ResultField, denials chargeback.Denials) error {
 	}
 	calls, err := strconv.ParseInt(fields["calls"], 10, 64)
 	if err != nil || calls < 0 {
-		return fmt.Errorf("the query's answer has %q for a number of calls", fields["calls"])
+		return fmt.Errorf("the query returned %q instead of a number of calls", fields["calls"])
 	}
 	denials[chargeback.Subject{Meter: fields[names.Meter], Operation: fields[names.Operation]}] += calls
 	return nil
 }
 
-// expired recognises the refusal of a time before the group was made, or longer ago than it
-// keeps its records; the service has no code for it.
+// expired recognises the refusal of a range that is older than the group or its retention.
+// The service has no error code of its own for it.
 func expired(err error) bool {
 	var malformed *types.MalformedQueryException
 	return errors.As(err, &malformed) && strings.Contains(malformed.ErrorMessage(), "retention settings")

@@ -24,26 +24,26 @@ import (
 
 const group = "/aws/apigateway/sekisho-dev/live/access"
 
-// rows is the most that a query returns here; the service's 10,000 make a slow test.
+// rows is the most that a query returns here; the service's 10,000 would make tests slow.
 const rows = 100
 
-// record is a line of the access log, and its second.
+// record is a line of the access log and the second it was logged in.
 type record struct {
 	at   int64
 	line map[string]string
 }
 
-// insights plays StartQuery, GetQueryResults and StopQuery, for the one query that there is.
+// insights emulates StartQuery, GetQueryResults and StopQuery for the one query we send.
 type insights struct {
 	t       *testing.T
 	records []record
-	// keeps is the first second that the group still has; before it a query is refused.
+	// keeps is the first second that the group still has; earlier queries are refused.
 	keeps int64
-	// polls is how often a query is still running when asked.
+	// polls is how many polls find a query still running.
 	polls int
-	// polled is told of every poll; nil tells nobody.
+	// polled is called on every poll, unless nil.
 	polled func(n int)
-	// ends is the status that a query ends with.
+	// ends is the final status of a query.
 	ends string
 
 	mu      sync.Mutex
@@ -100,7 +100,7 @@ func (i *insights) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// count is filter denial, filter period, stats count(*) as calls by meter, operation, limit.
+// count evaluates: filter denial and period, stats count(*) as calls by meter, operation, limit.
 func (i *insights) count(from, to int64) [][]map[string]string {
 	calls := map[[2]string]int{}
 	for _, r := range i.records {
@@ -170,7 +170,7 @@ func TestDenied(t *testing.T) {
 	admitted.line["denial"] = "-"
 	i := &insights{polls: 2, records: []record{
 		denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "calendar.holidays"),
-		denied(first.AddDate(0, 1, 0).Add(5*time.Minute), "key_b", "postal.lookup"), // logged when the month was over
+		denied(first.AddDate(0, 1, 0).Add(5*time.Minute), "key_b", "postal.lookup"), // logged after the month's end
 		other, admitted,
 	}}
 	got, known, err := start(t, i).Denied(t.Context(), november(t))
@@ -183,7 +183,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestHalves: an answer that is full is asked again in halves, and nothing is counted twice.
+// TestHalves: after a full answer the range is halved, and nothing is counted twice.
 func TestHalves(t *testing.T) {
 	first := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	i := &insights{}
@@ -241,7 +241,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestStops: a query that nobody waits for any more is ended.
+// TestStops: a query that nobody waits for any more is cancelled.
 func TestStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

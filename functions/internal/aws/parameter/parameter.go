@@ -1,4 +1,4 @@
-// Package parameter reads a secret out of SSM Parameter Store.
+// Package parameter reads secrets from SSM Parameter Store.
 package parameter
 
 import (
@@ -13,8 +13,8 @@ import (
 	"sekisho/functions/internal/boot"
 )
 
-// FromEnv returns what reads the parameter whose name the variable holds, decrypted; nil if
-// the variable is not set. Nothing is read yet.
+// FromEnv returns a function that reads and decrypts the parameter named by an environment
+// variable; nil if the variable is not set. FromEnv itself reads nothing.
 func FromEnv(env boot.Env, variable string) (func(context.Context) (string, error), error) {
 	name := env(variable)
 	if name == "" {

@@ -28,7 +28,7 @@ func env(endpoint string) boot.Env {
 	})
 }
 
-// TestASecureStringIsDecrypted, and read anew each time: who keeps it is not this package.
+// TestASecureStringIsDecrypted and read anew each time: caching is up to the caller.
 func TestASecureStringIsDecrypted(t *testing.T) {
 	endpoint := emulator.Endpoint(t)
 	client := ssm.New(ssm.Options{

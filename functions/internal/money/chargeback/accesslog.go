@@ -10,20 +10,20 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// LogReading is what an access log said of a month.
+// LogReading is what an access log says about a month.
 type LogReading struct {
 	Denials Denials
-	// Malformed lines were passed over. Torn: the last line breaks off, as when the writer
-	// was stopped in it.
+	// Malformed is how many lines were skipped. Torn means that the last line is incomplete,
+	// as when its writer was killed.
 	Malformed int64
 	Torn      bool
 }
 
-// maxLine is far above a record's few hundred bytes.
+// maxLine in bytes is far above a record's few hundred.
 const maxLine = 64 << 10
 
-// ReadLog reads an access log with one record a line, as `sekisho up` writes it. It holds
-// one line at a time, and a number for each key and tool.
+// ReadLog reads an access log with one record per line, as `sekisho up` writes it. It keeps
+// one line in memory at a time, plus one count per meter and tool.
 func ReadLog(r io.Reader, p usage.Period) (LogReading, error) {
 	reading := LogReading{Denials: Denials{}}
 	lines := bufio.NewReaderSize(r, maxLine)
@@ -63,7 +63,7 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// add counts a line in; false for one that is no record.
+// add counts a line; false if it isn't a record.
 func (l *LogReading) add(line []byte, p usage.Period) bool {
 	record, err := gateway.ParseAccessRecord(line)
 	if err != nil {

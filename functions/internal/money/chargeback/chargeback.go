@@ -1,12 +1,11 @@
-// Package chargeback splits a month by key and tool: what was charged, given back and
-// denied, and which share of the bill that is.
+// Package chargeback splits a month by meter and tool: what was charged, refunded and
+// denied, and the share of the bill.
 //
-// Charged and refunded units are the counters': each admission and each refund notes its
-// operation in the write that it makes anyway. Denied calls are counted by key alone, and
-// split by tool from the access log, which API Gateway writes anyway. So figures per tool
-// cost no write. Where the log knows less than the counter, for instance because its
-// records have expired, the difference is a row of its own: the sums are always the
-// counters'.
+// Figures per tool cost no extra write. Admissions and refunds record their operation in the
+// write they make anyway, so charged and refunded units come from the counters. Denied calls
+// are counted per meter and split by tool from the access log, which API Gateway writes
+// anyway. If the log has fewer than the counter, for instance because its records expired,
+// the difference gets a row of its own, so sums always equal the counters.
 package chargeback
 
 import (
@@ -19,22 +18,22 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Names of rows that stand for no tool.
+// Tool names of rows that belong to no tool.
 const (
-	// NotInLog has what the counter knows and the log does not.
+	// NotInLog has what the counter has and the log doesn't.
 	NotInLog = "(not in the log)"
-	// NotCounted has, with a minus, what the log knows and the counter not yet: denials are
-	// counted minutes after they are logged.
+	// NotCounted has, as negative numbers, what the log has and the counter doesn't yet:
+	// denials are counted minutes after they are logged.
 	NotCounted = "(not counted yet)"
 )
 
-// Subject is what a denial is about.
+// Subject is the meter and the operation of a denied call.
 type Subject struct{ Meter, Operation string }
 
-// Denials are numbers of denied calls.
+// Denials counts denied calls.
 type Denials map[Subject]int64
 
-// Meter is a key, or a line of rotated keys, with its counters.
+// Meter is a meter with the owner of its newest key, and its counters.
 type Meter struct {
 	ID, User, Plan, Name string
 	Counts               usage.Counts
@@ -53,30 +52,30 @@ type Row struct {
 	Cents int64
 }
 
-// Prices weigh calls against each other; only their proportions matter.
+// Prices weigh calls against each other; only their ratios matter.
 type Prices struct {
 	Admitted, Failed, Denied *big.Rat
-	// Units of a call by operation; 1 where it is missing.
+	// Units of a call by operation, 1 if missing.
 	Units map[string]int64
 }
 
-// Decimals of Row.Share, and its sum: 100 %.
+// Decimals of Row.Share, and what all shares add up to: 100 %.
 const (
 	ShareDecimals = 4
 	wholeShare    = 100
 )
 
-// Sheet is a month, split.
+// Sheet is a month split by meter and tool.
 type Sheet struct {
 	Rows []Row
-	// Strangers are denied calls in the log of meters that are not in the store.
+	// Strangers is how many denied calls in the log belong to meters that aren't in the store.
 	Strangers int64
-	// Unshared: there was nothing to share the bill by.
+	// Unshared means that there were no calls to split the bill by.
 	Unshared bool
 }
 
-// Split makes the rows of all meters, in the order of user, meter and tool. bill is in USD;
-// its shares are whole cents that add up to it.
+// Split makes the rows of all meters, sorted by user, meter and tool. bill is in USD; it is
+// split into whole cents that add up to it.
 func Split(meters []Meter, denials Denials, prices Prices, bill *big.Rat) Sheet {
 	byMeter := map[string]map[string]int64{}
 	for s, n := range denials {
@@ -102,7 +101,7 @@ func Split(meters []Meter, denials Denials, prices Prices, bill *big.Rat) Sheet 
 	return sheet
 }
 
-// rows are one for each tool, and one for what no tool accounts for.
+// rows makes a row for each tool, and one for what no tool accounts for.
 func (m Meter) rows(denied map[string]int64) []Row {
 	tools := slices.Collect(maps.Keys(m.Counts.Operations))
 	tools = slices.AppendSeq(tools, maps.Keys(denied))
@@ -147,8 +146,8 @@ func (s *Sheet) share(prices Prices, bill *big.Rat) {
 	}
 }
 
-// weight is what the calls of a row cost by the model. A correction below zero weighs
-// nothing: the rows that it corrects were logged, and so they happened.
+// weight is what a row's calls cost. A negative correction weighs nothing, because the calls
+// that it corrects were logged, so they did happen.
 func (r Row) weight(p Prices) *big.Rat {
 	units := max(1, p.Units[r.Tool])
 	times := func(n int64, usd *big.Rat, per int64) *big.Rat {

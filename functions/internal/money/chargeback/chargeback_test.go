@@ -36,8 +36,9 @@ func operations(of map[string][2]int64) map[string]usage.OperationCounts {
 	return out
 }
 
-// TestSplit: by hand. Weights: heavy 2 calls that succeeded and 1 that failed, 2×10 + 1×20 = 40;
-// light 4 and 0, 40, and 4 denied, 20; not in the log 2 denied, 10; b none. In all 110.
+// TestSplit compares with a split worked out by hand. Weights: heavy has 2 calls that
+// succeeded and 1 that failed, 2×10 + 1×20 = 40; light has 4 that succeeded, 40, and 4 denied,
+// 20; not in the log are 2 denied, 10; b has none. The total is 110.
 func TestSplit(t *testing.T) {
 	a := meter("a", usage.Counts{Used: 10, Refunded: 3, Denied: 6, Operations: operations(map[string][2]int64{"heavy": {9, 3}, "light": {4, 0}})})
 	b := meter("b", usage.Counts{})
@@ -60,7 +61,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestLogAhead: what is logged and not counted yet takes itself off again, and shares stay whole.
+// TestLogAhead: what is logged but not counted yet gets a negative row, and shares still add
+// up.
 func TestLogAhead(t *testing.T) {
 	a := meter("a", usage.Counts{Used: 1, Denied: 1, Operations: operations(map[string][2]int64{"light": {1, 0}})})
 	sheet := chargeback.Split([]chargeback.Meter{a}, chargeback.Denials{light("a"): 3}, prices(), big.NewRat(1, 1))
@@ -73,8 +75,8 @@ func TestLogAhead(t *testing.T) {
 	}
 }
 
-// TestTotalsAreTheCounters: whatever counters and log say, the sums are the counters', and
-// shares and cents are all handed out.
+// TestTotalsAreTheCounters: whatever counters and log say, the sums equal the counters, and
+// all shares and cents are handed out.
 func TestTotalsAreTheCounters(t *testing.T) {
 	tools := rapid.SampledFrom([]string{"heavy", "light", "exempt", "odd"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +95,7 @@ func TestTotalsAreTheCounters(t *testing.T) {
 				counts.Used += o.Charged - o.Refunded
 				counts.Refunded += o.Refunded
 			}
-			// Units that no operation accounts for, as a store of an older version would have.
+			// Units that no operation accounts for, as an older version's store may have.
 			extra := rapid.Int64Range(0, 2).Draw(t, "extra")
 			counts.Used += extra
 			for range rapid.IntRange(0, 2).Draw(t, "logged") {
@@ -156,13 +158,13 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
-// repeat is a long log that is never in memory as a whole. After its last line it looks at
-// what the reader keeps.
+// repeat is a long log that is never entirely in memory. After its last line it measures
+// the heap.
 type repeat struct {
 	line string
 	left int
 	rest string
-	// live is what is on the heap at the end, in bytes.
+	// live is the size of the heap at the end, in bytes.
 	live uint64
 }
 
@@ -187,7 +189,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestReadLogIsBounded: of 8 MB of records no more than half is ever kept.
+// TestReadLogIsBounded: while reading 8 MB of records, at most half of that is kept.
 func TestReadLogIsBounded(t *testing.T) {
 	november, err := usage.ParsePeriod("2026-11")
 	if err != nil {

@@ -6,28 +6,28 @@ import (
 	"sekisho/functions/internal/money/price"
 )
 
-// Alternative is the same traffic, served another way.
+// Alternative is the same traffic served another way.
 type Alternative struct {
 	Name string
-	// Note says what is counted, and what it does not do.
+	// Note says what is priced, and what the alternative can't do.
 	Note  string
 	Lines []Line
 }
 
-// Alternatives are the ways that Sekisho is compared with, at the same durations.
+// Alternatives prices what Sekisho is compared with, at the same durations.
 func (m Model) Alternatives(t Traffic) []Alternative {
 	return []Alternative{
 		{"counting in the function", "The business function reads three items before it works and adds to the count afterwards: " +
-			"3 reads and 1 write a call; a denied call runs it too, with 3 reads. It overshoots under concurrency and gives nothing back.",
+			"3 reads and 1 write per call. Denied calls also run it, with 3 reads. It overshoots the limit under concurrency and refunds nothing.",
 			m.readThenAdd(t)},
-		{"AgentCore Gateway", "Bedrock AgentCore Gateway in the place of gateway, authorizer and mcp, before the same function: " +
-			"no count per key, no limit, nothing is denied. Logs are not counted.", m.agentCore(t, price.AgentCoreCall)},
-		{"AgentCore with Policy", "The same with an authorization request for each call; a policy has no monthly count either.",
+		{"AgentCore Gateway", "Bedrock AgentCore Gateway instead of gateway, authorizer and mcp, in front of the same function: " +
+			"no count per key, no limit, no denials. Its logs are not included.", m.agentCore(t, price.AgentCoreCall)},
+		{"AgentCore with Policy", "The same plus one authorization request per call; a policy has no monthly count either.",
 			m.agentCore(t, price.AgentCorePolicyCall)},
 	}
 }
 
-// readThenAdd lets all calls run as if admitted, and counts in the business function.
+// readThenAdd runs every call as if admitted and counts in the business function.
 func (m Model) readThenAdd(t Traffic) []Line {
 	n := newNeeds()
 	n.add(m.Measured.Of(Kind{Admitted, t.Via, false}), t.Calls)
@@ -36,8 +36,8 @@ func (m Model) readThenAdd(t Traffic) []Line {
 	return m.price(n)
 }
 
-// agentCore runs every call; the business function logs and answers as it does here, by a
-// call over REST. The mcp function is the gateway's own.
+// agentCore runs every call. The business function answers as it does to a REST call;
+// AgentCore itself replaces the mcp function.
 func (m Model) agentCore(t Traffic, key price.Key) []Line {
 	n := newNeeds()
 	n.invocations["business"] = t.Calls

@@ -9,15 +9,22 @@ import (
 	"sekisho/functions/internal/money/price"
 )
 
-// Decimals of amounts in data: a millionth of a dollar.
+// Decimals of amounts in JSON and CSV: millionths of a dollar.
 const dataDecimals = 6
 
 type jsonLine struct {
 	Name  string       `json:"name"`
 	USD   json.Number  `json:"usd"`
 	Share *json.Number `json:"share_percent,omitempty"`
-	// Counted maps units to amounts.
+	// Counted maps each unit to its amount.
 	Counted map[string]json.Number `json:"counted,omitempty"`
+}
+
+type jsonCalls struct {
+	All      json.Number `json:"all"`
+	Admitted json.Number `json:"admitted"`
+	Failed   json.Number `json:"failed"`
+	Denied   json.Number `json:"denied"`
 }
 
 type jsonSum struct {
@@ -29,12 +36,12 @@ type jsonSum struct {
 
 type jsonPrice struct {
 	price.Price
-	// Region that the price is of.
+	// Region is whose price it is: the report's, or the base region's.
 	Region string `json:"region"`
 }
 
-// JSON writes a report for programs. Amounts have six decimals, and those of lines add up
-// to their total.
+// JSON writes the report for programs. Amounts have six decimals, and lines add up to their
+// total.
 func (r *Report) JSON(w io.Writer) error {
 	t := r.Traffic
 	perMillion := map[string]json.Number{}
@@ -55,14 +62,9 @@ func (r *Report) JSON(w io.Writer) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(struct {
-		Region string `json:"region"`
-		Via    Via    `json:"via"`
-		Calls  struct {
-			All      json.Number `json:"all"`
-			Admitted json.Number `json:"admitted"`
-			Failed   json.Number `json:"failed"`
-			Denied   json.Number `json:"denied"`
-		} `json:"calls"`
+		Region string    `json:"region"`
+		Via    Via       `json:"via"`
+		Calls  jsonCalls `json:"calls"`
 		jsonSum
 		PerMillion   map[string]json.Number  `json:"per_million_usd"`
 		Idle         jsonSum                 `json:"idle_month"`
@@ -74,12 +76,7 @@ func (r *Report) JSON(w io.Writer) error {
 		Notes        []string                `json:"notes"`
 	}{
 		Region: r.Model.Prices.Region, Via: t.Via,
-		Calls: struct {
-			All      json.Number `json:"all"`
-			Admitted json.Number `json:"admitted"`
-			Failed   json.Number `json:"failed"`
-			Denied   json.Number `json:"denied"`
-		}{decimal(t.Calls), decimal(t.Number(Admitted)), decimal(t.Number(Failed)), decimal(t.Number(Denied))},
+		Calls:   jsonCalls{decimal(t.Calls), decimal(t.Number(Admitted)), decimal(t.Number(Failed)), decimal(t.Number(Denied))},
 		jsonSum: sumOf(r.Lines), PerMillion: perMillion, Idle: sumOf(r.Idle), Alternatives: alternatives,
 		MemoryMB: r.Model.Setup.MemoryMB, DurationsMS: durations, Origin: r.Model.Setup.Origin,
 		Prices: r.prices(), Notes: r.Notes,
@@ -89,7 +86,7 @@ func (r *Report) JSON(w io.Writer) error {
 func (r *Report) prices() map[price.Key]jsonPrice {
 	prices := map[price.Key]jsonPrice{}
 	for _, key := range used {
-		p, _ := r.Model.Prices.Price(key) // Parse has seen to these
+		p, _ := r.Model.Prices.Price(key) // price.Parse guarantees these
 		region := r.Model.Prices.Region
 		if r.Model.Prices.FellBack(key) {
 			region = r.Model.Prices.Base
@@ -114,7 +111,7 @@ func sumOf(lines []Line) jsonSum {
 	return s
 }
 
-// decimal writes a number without decimals that are not needed.
+// decimal writes a whole number without decimals.
 func decimal(n *big.Rat) json.Number {
 	if n.IsInt() {
 		return json.Number(n.Num().String())
@@ -122,7 +119,7 @@ func decimal(n *big.Rat) json.Number {
 	return json.Number(n.FloatString(dataDecimals))
 }
 
-// CSV writes the lines and the total, by RFC 4180.
+// CSV writes the lines and the total in the format of RFC 4180.
 func (r *Report) CSV(w io.Writer) error {
 	s := sumOf(r.Lines)
 	rows := [][]string{{"line", "usd", "share_percent"}}

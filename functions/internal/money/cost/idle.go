@@ -12,11 +12,11 @@ import (
 //go:embed idle.json
 var idle []byte
 
-// Idle is what a stack has that costs something without a single call. A test compares it
-// with Terraform's plan of envs/dev.
+// Idle is what an applied stack pays for even without calls. A test compares it with
+// Terraform's plan of envs/dev.
 type Idle struct {
 	KMSKeys int64 `json:"kms_keys"`
-	// AlarmMetrics counts the metrics that the alarms look at: that is how they are billed.
+	// AlarmMetrics is how many metrics the alarms watch, which is how alarms are billed.
 	AlarmMetrics int64 `json:"alarm_metrics"`
 }
 
@@ -29,7 +29,7 @@ func IdleStack() (Idle, error) {
 	return i, nil
 }
 
-// Idle prices a month without calls.
+// Idle prices a month of what is paid for even without calls.
 func (m Model) Idle(i Idle) []Line {
 	return []Line{
 		m.line("encryption key", item{big.NewRat(i.KMSKeys, 1), "KMS keys", price.KeyMonth}),

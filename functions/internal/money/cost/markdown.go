@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Markdown writes the README's table: a month of no calls, of 100 thousand and of a million,
-// a tenth of them denied.
+// Markdown writes the README's table: a month with no calls, 100 thousand and a million, a
+// tenth of them denied.
 func Markdown(w io.Writer, report func(calls, denied string) *Report) error {
 	columns := []*Report{report("0", "0"), report("100000", "10000"), report("1000000", "100000")}
 	var b strings.Builder

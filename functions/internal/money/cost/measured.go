@@ -1,5 +1,3 @@
-// Package cost is what calls cost: counts of a call, measured by running the stack, times
-// prices, to the last digit. It knows no AWS and reads no clock.
 package cost
 
 import (
@@ -30,7 +28,7 @@ const (
 	Denied Outcome = "denied"
 )
 
-// Via is the way in: by MCP, or straight to the REST API.
+// Via is how a call comes in: by MCP, or straight to the REST API.
 type Via string
 
 // The ways in.
@@ -39,8 +37,8 @@ const (
 	REST Via = "rest"
 )
 
-// Kind of a call that was measured. Warm: the instance had seen the key seconds before, so
-// that neither the key nor a denial had to be read. Prices are those of cold calls, which
+// Kind of a call that was measured. Warm means that the instance had seen the key seconds
+// before, so that it had the key, and a denial, in memory. Reports price cold calls, which
 // cost the most.
 type Kind struct {
 	Outcome Outcome
@@ -67,32 +65,32 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// Counts are what a number of calls made the stack do, all together.
+// Counts are what a number of calls made the service do, in total.
 type Counts struct {
-	// Calls is how many were made.
+	// Calls is how many calls were made.
 	Calls int64 `json:"calls"`
-	// APIRequests that API Gateway took: two for a tool call, one for a REST call.
+	// APIRequests to API Gateway: two for a call over MCP, one for a REST call.
 	APIRequests int64 `json:"api_requests"`
-	// Invocations of functions: authorizer, mcp, settle, and business for any other.
+	// Invocations of functions: authorizer, mcp, settle, and business for all others.
 	Invocations map[string]int64 `json:"invocations"`
-	// ReadUnits and WriteUnits of DynamoDB, by the sizes of the items.
+	// ReadUnits and WriteUnits of DynamoDB, computed from the items' sizes.
 	ReadUnits  int64 `json:"read_units"`
 	WriteUnits int64 `json:"write_units"`
 	// AccessLogBytes and FunctionLogBytes go to CloudWatch Logs.
 	AccessLogBytes   int64 `json:"access_log_bytes"`
 	FunctionLogBytes int64 `json:"function_log_bytes"`
-	// AnswerBytes leave for the caller, headers included.
+	// AnswerBytes go back to the caller, headers included.
 	AnswerBytes int64 `json:"answer_bytes"`
 }
 
-// Functions of the model, in the order of a call.
+// Functions of the model, in the order in which a call reaches them.
 var Functions = []string{"authorizer", "mcp", "business", "settle"}
 
 // Measurement is the content of measured.json.
 type Measurement struct {
 	Note string `json:"note"`
-	// LaptopMS are medians in milliseconds, rounded up as Lambda does, of the functions on
-	// the machine that measured.
+	// LaptopMS are the functions' median durations on the machine that measured, in
+	// milliseconds, rounded up as Lambda does.
 	LaptopMS map[string]int64  `json:"laptop_ms"`
 	Kinds    map[string]Counts `json:"kinds"`
 }

@@ -19,20 +19,20 @@ var emulator moto.Shared
 
 func TestMain(m *testing.M) { os.Exit(emulator.Run(m)) }
 
-// thousand says how many calls of each outcome and way are made, cold and warm: 1,000.
+// thousand is how many calls of each kind are made, cold and warm: 1,000 in total.
 var thousand = map[cost.Outcome]map[cost.Via]int{
 	cost.Admitted: {cost.MCP: 150, cost.REST: 100},
 	cost.Denied:   {cost.MCP: 75, cost.REST: 75},
 	cost.Failed:   {cost.MCP: 50, cost.REST: 50},
 }
 
-// TestMeasured makes 1,000 calls on the stack and compares what they did with the figures
-// that prices are multiplied with. Counts must be the same; bytes may differ by 3 %, since
-// times and IDs have no fixed length.
+// TestMeasured makes 1,000 calls to the service and compares what they did with the figures
+// in measured.json. Counts must be equal; bytes may differ by 3 %, since times and IDs vary
+// in length.
 func TestMeasured(t *testing.T) {
 	w := newWorld(t)
 	got := cost.Measurement{
-		Note: "What calls made the stack do, in total. Made by TestMeasured: make generate. " +
+		Note: "What calls made the service do, in total. Written by TestMeasured (make generate). " +
 			"laptop_ms: medians of the functions' durations on the machine that made this, over an emulator of DynamoDB.",
 		LaptopMS: map[string]int64{}, Kinds: map[string]cost.Counts{},
 	}
@@ -67,8 +67,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// measure makes n calls of a kind, one after the other, and delivers the log of each to
-// settle before the next: one delivery for one record is the most that can be billed.
+// measure makes n calls of a kind, one after the other, and delivers each one's log record
+// to settle before the next: one delivery per record is the most that can be billed.
 func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 	w.t.Helper()
 	plan, code := plentiful, "1000001"
@@ -80,7 +80,7 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 	}
 	key := w.key(plan, strings.ReplaceAll(kind.String(), " ", "-"))
 	if kind.Outcome == cost.Denied {
-		w.call(cost.REST, key, "1000001") // the one call of the plan
+		w.call(cost.REST, key, "1000001") // uses up the plan's only call
 	}
 	w.forget()
 	if kind.Warm {
@@ -107,7 +107,7 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 	return c
 }
 
-// one makes a call and sees to it that it ended as its kind says.
+// one makes a call and checks that its outcome is that of its kind.
 func (w *world) one(kind cost.Kind, key, code string) (size int64) {
 	w.t.Helper()
 	status, body, size := w.call(kind.Via, key, code)

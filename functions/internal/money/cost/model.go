@@ -11,7 +11,7 @@ type Line struct {
 	Name string
 	// USD is exact.
 	USD *big.Rat
-	// Counted says of what, and how much.
+	// Counted is the billed quantities.
 	Counted []Quantity
 }
 
@@ -21,7 +21,7 @@ type Quantity struct {
 	Unit   string
 }
 
-// The lines, in the order in which they are shown.
+// Names of lines that aren't functions.
 const (
 	lineGateway  = "gateway"
 	lineDynamoDB = "DynamoDB"
@@ -36,7 +36,7 @@ type Model struct {
 	Setup    Setup
 }
 
-// needs are the billed quantities of some calls.
+// needs are the billed quantities of a number of calls.
 type needs struct {
 	requests, reads, writes, logBytes, answerBytes *big.Rat
 	invocations                                    map[string]*big.Rat
@@ -53,7 +53,7 @@ func newNeeds() *needs {
 	return n
 }
 
-// add counts a number of calls of a kind in.
+// add adds the quantities of a number of calls, scaled from measured ones.
 func (n *needs) add(c Counts, calls *big.Rat) {
 	scaled := func(to *big.Rat, total int64) {
 		to.Add(to, new(big.Rat).Mul(calls, big.NewRat(total, c.Calls)))
@@ -68,8 +68,7 @@ func (n *needs) add(c Counts, calls *big.Rat) {
 	}
 }
 
-// Lines prices the calls of a month, each as the first in a while that its instance sees.
-// Their sum is the total.
+// Lines prices a month's calls, all of them as cold. The lines add up to the total.
 func (m Model) Lines(t Traffic) []Line {
 	n := newNeeds()
 	for _, outcome := range []Outcome{Admitted, Failed, Denied} {
@@ -97,7 +96,7 @@ func (m Model) price(n *needs) []Line {
 	}
 	return append(lines,
 		m.line(lineDynamoDB, item{n.writes, "write units", price.WriteUnit}, item{n.reads, "read units", price.ReadUnit}),
-		m.line(lineLogs, item{gb(n.logBytes), "GB taken in", price.LogsIngestedGB}, item{gb(n.logBytes), "GB kept a month", price.LogsStoredGBMonth}),
+		m.line(lineLogs, item{gb(n.logBytes), "GB ingested", price.LogsIngestedGB}, item{gb(n.logBytes), "GB-months stored", price.LogsStoredGBMonth}),
 		m.line(lineDataOut, item{gb(n.answerBytes), "GB", price.DataOutGB}),
 	)
 }

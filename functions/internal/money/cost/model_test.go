@@ -51,8 +51,8 @@ func report(t testing.TB, calls, denied string) *cost.Report {
 	return model(t).Report(traffic(t, calls, denied, "", cost.MCP), idle)
 }
 
-// TestByHand prices a million admitted REST calls with figures worked out on paper from the
-// counts and prices: one request, one write and one read unit, two functions.
+// TestByHand compares the price of a million admitted REST calls with figures worked out by
+// hand from counts and prices: one request, one write and one read unit, two functions.
 func TestByHand(t *testing.T) {
 	m := model(t)
 	m.Setup = cost.DefaultSetup()
@@ -60,7 +60,7 @@ func TestByHand(t *testing.T) {
 	want := map[string]string{
 		"gateway":    "3.500000", // 1,000,000 × 3.50 per million
 		"authorizer": "0.250000", // 0.20 + 1,000,000 × 0.25 GB × 0.015 s × 0.0000133334 = 0.20 + 0.05000025
-		"mcp":        "0.000000", // not on the way
+		"mcp":        "0.000000", // not involved
 		"business":   "0.216667", // 0.20 + 1,000,000 × 0.25 GB × 0.005 s × 0.0000133334 = 0.20 + 0.01666675
 		"settle":     "0.000000", // nothing failed
 		"DynamoDB":   "0.750000", // 0.625 + 0.125
@@ -76,8 +76,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestCountsPerCall spells out what the measurement must say of single calls: the promise of
-// one write for a success and none for what is denied from memory, but for settle's count.
+// TestCountsPerCall spells out what a single call must cost: one write if it succeeds, and
+// none if it is denied from memory, except for settle's count of denials.
 func TestCountsPerCall(t *testing.T) {
 	m := model(t).Measured
 	for kind, want := range map[cost.Kind]struct{ requests, reads, writes, authorizer, mcp, business, settle int64 }{
@@ -102,8 +102,8 @@ func TestCountsPerCall(t *testing.T) {
 	}
 }
 
-// TestWriteUnitOfABusyKey: a write costs one unit while the key's item is within 1 KB. The
-// item grows by two attributes for each tool that the key has used and failed with.
+// TestWriteUnitOfABusyKey: a write costs one unit while the meter's item is within 1 KB. The
+// item grows by two attributes for each tool that has been both charged and refunded.
 func TestWriteUnitOfABusyKey(t *testing.T) {
 	api, err := contract.Load()
 	if err != nil {
@@ -138,8 +138,8 @@ func TestWriteUnitOfABusyKey(t *testing.T) {
 	t.Logf("%d bytes of 1,024 after all %d tools were used and failed", size, charged)
 }
 
-// TestSum: exact lines add up to the exact total, and the lines that are shown to the total
-// that is shown, in every format.
+// TestSum: exact lines add up to the exact total and, in every format, the lines shown add up
+// to the total shown.
 func TestSum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calls := rapid.Int64Range(0, 10_000_000).Draw(t, "calls")
@@ -204,13 +204,13 @@ func checkCSV(t *rapid.T, r *cost.Report) {
 	checkColumn(t, shares)
 }
 
-// checkColumn: the last figure is the sum of the others.
+// checkColumn checks that the last figure is the sum of the others.
 func checkColumn(t *rapid.T, figures []string) {
 	sum := new(big.Rat)
 	for i, figure := range figures {
 		n, ok := new(big.Rat).SetString(figure)
 		if !ok {
-			t.Fatalf("%q is no number", figure)
+			t.Fatalf("%q is not a number", figure)
 		}
 		if i == len(figures)-1 {
 			if n.Cmp(sum) != 0 {
@@ -251,7 +251,7 @@ func checkJSON(t *rapid.T, r *cost.Report) {
 	}
 }
 
-// TestAlternatives: what they are charged for.
+// TestAlternatives checks what each alternative is charged for.
 func TestAlternatives(t *testing.T) {
 	quantities := func(lines []cost.Line) map[string]string {
 		all := map[string]string{}
@@ -319,16 +319,16 @@ func TestParseTraffic(t *testing.T) {
 		t.Errorf("denied %s, failed %s, admitted %s", tr.Denied, tr.Failed, tr.Number(cost.Admitted))
 	}
 	for name, c := range map[string][4]string{
-		"words":           {"many", "", "", "calls: a whole number"},
-		"negative":        {"-1", "", "", "calls: a whole number"},
+		"words":           {"many", "", "", "calls: must be a whole number"},
+		"negative":        {"-1", "", "", "calls: must be a whole number"},
 		"too many":        {"999999999999999", "", "", "at most"},
-		"part of calls":   {"10%", "", "", "calls: a whole number"},
-		"denied too many": {"10", "11", "", "denied: at most all 10"},
+		"part of calls":   {"10%", "", "", "calls: must be a whole number"},
+		"denied too many": {"10", "11", "", "denied: must be at most all 10"},
 		"denied part":     {"10", "101%", "", "at most 100%"},
-		"denied word":     {"10", "ten", "", "or a part such as"},
-		"failed too many": {"10", "5", "6", "failed: at most the 5"},
-		"failed fraction": {"10", "", "0.01", "or a part such as 1%"},
-		"failed two":      {"10", "", "1%%", "or a part such as 1%"},
+		"denied word":     {"10", "ten", "", "or a percentage such as"},
+		"failed too many": {"10", "5", "6", "failed: must be at most the 5"},
+		"failed fraction": {"10", "", "0.01", "or a percentage such as"},
+		"failed two":      {"10", "", "1%%", "or a percentage such as"},
 	} {
 		if _, err := cost.ParseTraffic(c[0], c[1], c[2], cost.MCP); err == nil || !strings.Contains(err.Error(), c[3]) {
 			t.Errorf("%s: %v, want %q", name, err, c[3])
@@ -353,7 +353,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestMemoryIsTerraforms reads the defaults out of functions.tf.
+// TestMemoryIsTerraforms compares the defaults with functions.tf.
 func TestMemoryIsTerraforms(t *testing.T) {
 	source, err := os.ReadFile("../../../../functions.tf")
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"sekisho/functions/internal/money/cost"
 )
 
-// The picture and the table of the README are of these calls.
+// The README's picture and table show these calls.
 const (
 	exampleCalls  = "1000000"
 	exampleDenied = "100000"
 )
 
-// TestPicture: cost.svg is what the command draws, and well-formed.
+// TestPicture: cost.svg is what the command draws, and is well-formed.
 func TestPicture(t *testing.T) {
 	var got bytes.Buffer
 	if err := report(t, exampleCalls, exampleDenied).SVG(&got); err != nil {
@@ -38,7 +38,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// same compares a file with what it should hold, or writes it.
+// same compares a file with what it should hold, or writes it with -update.
 func same(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *update {
@@ -56,7 +56,7 @@ func same(t *testing.T, path string, want []byte) {
 	}
 }
 
-// TestREADMEFigures: the figures of the README's section on costs are the model's.
+// TestREADMEFigures: the README's cost figures are the model's.
 func TestREADMEFigures(t *testing.T) {
 	const path, begin, end = "../../../../README.md", "<!-- cost: made by make generate -->\n", "<!-- end of cost -->"
 	readme, err := os.ReadFile(path)

@@ -7,11 +7,11 @@ import (
 	"sekisho/functions/internal/money/price"
 )
 
-// Report is all that `sekisho cost` shows, exact; the formats round it.
+// Report is everything that `sekisho cost` shows. Its amounts are exact; each format rounds.
 type Report struct {
 	Traffic Traffic
 	Lines   []Line
-	// PerMillion prices a million calls of a kind.
+	// PerMillion prices a million calls of each kind.
 	PerMillion   []PerMillion
 	Idle         []Line
 	Alternatives []Alternative
@@ -26,14 +26,14 @@ type PerMillion struct {
 	USD  *big.Rat
 }
 
-// used are the prices that a report rests on.
+// used are the prices that a report uses.
 var used = []price.Key{
 	price.GatewayRequest, price.LambdaRequest, price.LambdaGBSecond, price.WriteUnit, price.ReadUnit,
 	price.LogsIngestedGB, price.LogsStoredGBMonth, price.DataOutGB, price.AlarmMetricMonth, price.KeyMonth,
 	price.AgentCoreCall, price.AgentCorePolicyCall,
 }
 
-// Report prices traffic and everything beside it.
+// Report prices traffic and what it is compared with.
 func (m Model) Report(t Traffic, idle Idle) *Report {
 	r := &Report{
 		Traffic: t, Model: m,
@@ -54,16 +54,16 @@ func (m Model) Report(t Traffic, idle Idle) *Report {
 
 func (m Model) notes() []string {
 	notes := []string{
-		"What each call makes the stack do was counted in a run of 1,000 calls (make generate repeats it). Each is priced as the " +
-			"first that its instance sees of a key: one used again within 30 s saves the reads.",
-		"A failed or denied call is priced with a delivery of the log of its own; in a flood, one delivery carries many.",
-		"Durations are " + m.Setup.Origin + ". CloudWatch's metric Duration has yours; give them with --authorizer-ms, --mcp-ms, " +
-			"--business-ms and --settle-ms.",
-		"Not counted: the free tier, taxes, cold starts (about 45 ms of a function's time each), backups and storage of the tables.",
+		"What a call makes the service do was measured over 1,000 calls (make generate repeats the run). Each call is priced as if " +
+			"its key had not been used for a while: a key used again within 30 s saves the reads.",
+		"Each failed or denied call is priced with its own delivery of the access log; under load, one delivery carries many.",
+		"Durations are " + m.Setup.Origin + ". Take yours from CloudWatch's metric Duration and pass them with --authorizer-ms, " +
+			"--mcp-ms, --business-ms and --settle-ms.",
+		"Not included: the free tier, taxes, cold starts (about 45 ms of billed time each), and the tables' storage and backups.",
 	}
 	if fell := m.fellBack(); len(fell) > 0 && m.Prices.Region != m.Prices.Base {
-		notes = append(notes, "No price of "+m.Prices.Region+" is known for "+strings.Join(fell, ", ")+
-			": those are "+m.Prices.Base+"'s. Give yours with --prices FILE.")
+		notes = append(notes, "There is no price in "+m.Prices.Region+" for "+strings.Join(fell, ", ")+
+			", so those of "+m.Prices.Base+" are used. Pass your own with --prices FILE.")
 	}
 	return notes
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Apportion rounds amounts to so many decimals, and so that the sum of the rounded amounts
-// is the rounded sum of the amounts: whoever adds up a column finds the total below it. What
-// rounding down leaves over goes to the amounts with the largest remainders (of equal ones,
-// to the earlier). Amounts are 0 or more; the results count units of the last decimal.
+// Apportion rounds amounts to a number of decimals such that a column adds up to the total
+// printed below it: the rounded amounts add up to the rounded sum. It rounds all amounts down
+// and gives what is left to those with the largest remainders (the first among equals).
+// Amounts are 0 or more; results are in units of the last decimal.
 func Apportion(amounts []*big.Rat, decimals int) (rounded []int64, total int64) {
 	scale := new(big.Rat).SetInt(pow10(decimals))
 	sum := new(big.Rat)
@@ -37,8 +37,8 @@ func Apportion(amounts []*big.Rat, decimals int) (rounded []int64, total int64) 
 
 func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// Shares splits a whole in proportion to weights, with the same care as Apportion. Where
-// there is no weight there are no shares: all are 0.
+// Shares splits a whole in proportion to weights, rounded as by Apportion. If all weights
+// are 0, so are all shares.
 func Shares(whole *big.Rat, weights []*big.Rat, decimals int) []int64 {
 	sum := new(big.Rat)
 	for _, w := range weights {

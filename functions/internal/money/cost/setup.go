@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Setup is how the functions are deployed and how long they take, by their names in
-// Functions.
+// Setup is how the functions are deployed and how long they take, by name as in Functions.
 type Setup struct {
-	// MemoryMB as Terraform gives it.
+	// MemoryMB is the memory that Terraform configures.
 	MemoryMB map[string]int64
-	// DurationMS is the billed time of an invocation in milliseconds.
+	// DurationMS is the billed time per invocation in milliseconds.
 	DurationMS map[string]*big.Rat
 	// Origin says where the durations come from.
 	Origin string
@@ -22,9 +21,9 @@ func DefaultMemory() map[string]int64 {
 	return map[string]int64{"authorizer": 256, "mcp": 512, "business": 256, "settle": 128}
 }
 
-// AssumedMS are durations for want of better ones: nothing here has been timed on AWS. The
-// authorizer and settle wait for one or two requests to DynamoDB of some 5 ms each, mcp for
-// the REST call with all that is behind it.
+// AssumedMS are estimated durations, since nothing here has been timed on AWS. The
+// authorizer and settle wait for one or two DynamoDB requests of about 5 ms each, mcp for the
+// REST call and everything behind it.
 func AssumedMS() map[string]int64 {
 	return map[string]int64{"authorizer": 15, "mcp": 60, "business": 5, "settle": 20}
 }
@@ -36,7 +35,7 @@ func DefaultSetup() Setup {
 	return s
 }
 
-// UseLaptop takes the durations that were measured with the counts.
+// UseLaptop takes the durations that were measured along with the counts.
 func (s *Setup) UseLaptop(m *Measurement) {
 	s.setDurations(m.LaptopMS)
 	s.Origin = "measured on a laptop over an emulator of DynamoDB"
@@ -49,7 +48,7 @@ func (s *Setup) setDurations(ms map[string]int64) {
 	}
 }
 
-// Limits of Lambda: 15 minutes, and 128 to 10,240 MB.
+// Lambda's limits: 15 minutes, and 128 to 10,240 MB.
 const (
 	maxMS          = 900_000
 	minMB, maxMB   = 128, 10_240
@@ -60,11 +59,11 @@ const (
 // GiveDuration replaces the duration of a function.
 func (s *Setup) GiveDuration(function string, ms float64) error {
 	if !(ms >= 0 && ms <= maxMS) {
-		return fmt.Errorf("duration of %s: milliseconds from 0 to %d, not %g", function, maxMS, ms)
+		return fmt.Errorf("the duration of %s must be 0 to %d milliseconds, not %g", function, maxMS, ms)
 	}
 	s.DurationMS[function] = new(big.Rat).SetFloat64(ms)
 	if !strings.Contains(s.Origin, "given") {
-		s.Origin = "given where flags say so, else " + s.Origin
+		s.Origin = "as given by flags, else " + s.Origin
 	}
 	return nil
 }
@@ -72,10 +71,10 @@ func (s *Setup) GiveDuration(function string, ms float64) error {
 // GiveMemory replaces the memory of a function.
 func (s *Setup) GiveMemory(function string, mb int64) error {
 	if _, ok := s.MemoryMB[function]; !ok {
-		return fmt.Errorf("memory of %q: the functions are %s", function, strings.Join(Functions, ", "))
+		return fmt.Errorf("unknown function %q; use one of: %s", function, strings.Join(Functions, ", "))
 	}
 	if mb < minMB || mb > maxMB {
-		return fmt.Errorf("memory of %s: megabytes from %d to %d, not %d", function, minMB, maxMB, mb)
+		return fmt.Errorf("the memory of %s must be %d to %d MB, not %d", function, minMB, maxMB, mb)
 	}
 	s.MemoryMB[function] = mb
 	return nil

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// Text writes a report for people.
+// Text writes the report for people.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	t := r.Traffic
@@ -25,17 +25,17 @@ func (r *Report) Text(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	b.WriteString("\nA million calls, each way:\n\n")
+	b.WriteString("\nA million calls, by outcome:\n\n")
 	for _, p := range r.PerMillion {
 		fmt.Fprintf(&b, "  %-24s %8s\n", p.Name, p.USD.FloatString(2))
 	}
-	b.WriteString("\nThe same calls elsewhere:\n\n")
+	b.WriteString("\nThe same calls, served otherwise:\n\n")
 	for _, a := range r.Alternatives {
 		_, total, decimals := Rounded(a.Lines)
 		fmt.Fprintf(&b, "  %-24s %8s   %s\n", a.Name, fixed(total, decimals), wrap(a.Note, 38))
 	}
 	_, idle, _ := roundedTo(r.Idle, 2)
-	fmt.Fprintf(&b, "\nBesides, a month, called or not: %s (%s).\n\n", fixed(idle, 2), idleText(r.Idle))
+	fmt.Fprintf(&b, "\nPlus, every month, even without calls: %s (%s).\n\n", fixed(idle, 2), idleText(r.Idle))
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "- %s\n", wrap(note, 2))
 	}
@@ -43,7 +43,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// leftColumn pads a name, because the writer aligns all cells to the right.
+// leftColumn pads a name to align it left, since the tabwriter aligns right.
 func leftColumn(name string) string { return fmt.Sprintf("%-10s", name) }
 
 func idleText(lines []Line) string {
@@ -54,8 +54,7 @@ func idleText(lines []Line) string {
 	return strings.Join(parts, ", ")
 }
 
-// Rounded rounds lines to cents, or, where all of them together are below a dollar, to
-// millionths.
+// Rounded rounds lines to cents, or to millionths of a dollar if their total is below one.
 func Rounded(lines []Line) (amounts []int64, total int64, decimals int) {
 	decimals = 2
 	if Total(lines).Cmp(big.NewRat(1, 1)) < 0 {
@@ -83,7 +82,7 @@ func sum(ns []int64) (total int64) {
 	return total
 }
 
-// fixed writes n units of the last of so many decimals, of which there is at least one.
+// fixed writes n, which counts units of the last decimal. There must be at least one decimal.
 func fixed(n int64, decimals int) string {
 	sign := ""
 	if n < 0 {
@@ -103,7 +102,7 @@ func counted(l Line) string {
 	return strings.Join(parts, ", ")
 }
 
-// count writes an amount in groups of three digits, with decimals where it is small.
+// count writes an amount with thousands separators, and decimals if it is small.
 func count(n *big.Rat) string {
 	decimals := 0
 	if !n.IsInt() {
@@ -126,7 +125,7 @@ func count(n *big.Rat) string {
 
 const width = 100
 
-// wrap breaks a text into lines that begin in a column.
+// wrap breaks text into lines, indented to column.
 func wrap(text string, column int) string {
 	var b strings.Builder
 	at := column

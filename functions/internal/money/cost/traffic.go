@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Traffic is the calls of a month.
+// Traffic is a month's calls.
 type Traffic struct {
-	// Calls are all calls; Denied of them are over a limit, and Failed of the others fail.
-	// They are 0 or more, and need not be whole: half a call is an average.
+	// Calls are all calls; Denied of them are over a limit, and Failed of the rest fail.
+	// They are 0 or more and, being averages, need not be whole.
 	Calls, Denied, Failed *big.Rat
 	Via                   Via
 }
 
-// Number is how many calls had an outcome.
+// Number is how many calls had a given outcome.
 func (t Traffic) Number(o Outcome) *big.Rat {
 	switch o {
 	case Denied:
@@ -28,11 +28,11 @@ func (t Traffic) Number(o Outcome) *big.Rat {
 	return n.Sub(n, t.Failed)
 }
 
-// MaxCalls is far above what one API can take in a month.
+// MaxCalls is far above what one API can serve in a month.
 const MaxCalls = 1_000_000_000_000
 
-// ParseTraffic reads numbers as people write them: 1000000, or a part such as 10% or 1 %;
-// denied is a part of all calls, failed of those that are not denied. "" is none.
+// ParseTraffic reads numbers as people write them: 1000000, or a percentage such as 10% or
+// 1 %, of all calls for denied, of the calls not denied for failed. "" is 0.
 func ParseTraffic(calls, denied, failed string, via Via) (Traffic, error) {
 	t := Traffic{Via: via}
 	var err error
@@ -40,23 +40,23 @@ func ParseTraffic(calls, denied, failed string, via Via) (Traffic, error) {
 		return t, err
 	}
 	if t.Calls.Cmp(big.NewRat(MaxCalls, 1)) > 0 {
-		return t, fmt.Errorf("calls: at most %d, not %s", int64(MaxCalls), calls)
+		return t, fmt.Errorf("calls: must be at most %d, not %s", int64(MaxCalls), calls)
 	}
 	if t.Denied, err = parseNumber("denied", denied, t.Calls); err != nil {
 		return t, err
 	}
 	admitted := new(big.Rat).Sub(t.Calls, t.Denied)
 	if admitted.Sign() < 0 {
-		return t, fmt.Errorf("denied: at most all %s calls, not %s", calls, denied)
+		return t, fmt.Errorf("denied: must be at most all %s calls, not %s", calls, denied)
 	}
 	if t.Failed, err = parseNumber("failed", failed, admitted); err != nil {
 		return t, err
 	}
 	if t.Failed.Cmp(admitted) > 0 {
-		return t, fmt.Errorf("failed: at most the %s calls that are not denied, not %s", admitted.FloatString(0), failed)
+		return t, fmt.Errorf("failed: must be at most the %s calls that are not denied, not %s", admitted.FloatString(0), failed)
 	}
 	if via != MCP && via != REST {
-		return t, errors.New("via: mcp or rest")
+		return t, errors.New("via: must be mcp or rest")
 	}
 	return t, nil
 }
@@ -76,15 +76,15 @@ func parseNumber(name, text string, whole *big.Rat) (*big.Rat, error) {
 		return n, nil
 	}
 	if whole == nil {
-		return nil, fmt.Errorf("%s: a whole number of 0 or more, such as 1000000, not %q", name, text)
+		return nil, fmt.Errorf("%s: must be a whole number such as 1000000, not %q", name, text)
 	}
 	m := percentage.FindStringSubmatch(text)
 	if m == nil {
-		return nil, fmt.Errorf("%s: a whole number of calls such as 10000, or a part such as 1%% or 0.5%%, not %q", name, text)
+		return nil, fmt.Errorf("%s: must be a whole number such as 10000 or a percentage such as 0.5%%, not %q", name, text)
 	}
 	part, _ := new(big.Rat).SetString(m[1])
 	if part.Cmp(big.NewRat(100, 1)) > 0 {
-		return nil, fmt.Errorf("%s: at most 100%%, not %q", name, text)
+		return nil, fmt.Errorf("%s: must be at most 100%%, not %q", name, text)
 	}
 	return part.Mul(part, new(big.Rat).Quo(whole, big.NewRat(100, 1))), nil
 }

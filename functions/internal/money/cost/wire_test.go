@@ -15,17 +15,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// wire counts the capacity units of what passes, by the sizes of the items that it concerns.
-// (What the emulator reports as consumed capacity is a constant.)
+// wire counts capacity units from the sizes of the items in each request, because the
+// emulator reports a constant as consumed capacity.
 type wire struct {
-	// beside is a client whose requests are not counted.
+	// beside is a client that bypasses the counting.
 	beside *dynamodb.Client
 
 	mu            sync.Mutex
 	reads, writes int64
-	// unknown are operations that this does not know how to count.
+	// unknown are operations that wire can't count.
 	unknown []string
-	// largest item that was written, in bytes.
+	// largest is the largest item that was written, in bytes.
 	largest int64
 }
 
@@ -53,8 +53,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// count adds the units of a request: reads by 4 KB, writes by 1 KB, transactions twice as
-// much, and a write whose condition failed like one that was done
+// count adds the units of a request: reads per 4 KB, writes per 1 KB, twice that in a
+// transaction. A write whose condition fails costs the same as one that is applied
 // (docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
 func (w *wire) count(ctx context.Context, operation string, body []byte) error {
 	var in struct {
@@ -90,7 +90,7 @@ func (w *wire) count(ctx context.Context, operation string, body []byte) error {
 
 func units(size, per int64) int64 { return max(1, (size+per-1)/per) }
 
-// add hands on the size that an item has after the request.
+// add passes on the size that an item has after the request.
 func (w *wire) add(ctx context.Context, t target, count func(size int64)) error {
 	key := t.Key
 	if key == nil {
@@ -117,8 +117,9 @@ func (w *wire) add(ctx context.Context, t target, count func(size int64)) error 
 	return nil
 }
 
-// sizeOf is the size of an item by DynamoDB's rule: names and values, a number a byte for
-// two digits and one more (developerguide/CapacityUnitCalculations.html).
+// sizeOf is an item's size by DynamoDB's rule: names and values, where a number takes one
+// byte per two digits plus one
+// (docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
 func sizeOf(item map[string]types.AttributeValue) (size int64, err error) {
 	for name, value := range item {
 		size += int64(len(name))

@@ -29,7 +29,7 @@ import (
 	"sekisho/functions/internal/money/cost"
 )
 
-// world is the whole stack over DynamoDB, with an eye on everything that AWS bills.
+// world is the whole service over DynamoDB, instrumented to count everything that AWS bills.
 type world struct {
 	t      *testing.T
 	base   string
@@ -38,8 +38,8 @@ type world struct {
 	wire   *wire
 	access lineCount
 	logs   functionLogs
-	// clock stands still, except where a test moves it: what is remembered for seconds
-	// must not depend on how fast this machine is.
+	// clock stands still unless a test moves it, so that caches of a few seconds don't
+	// depend on how fast this machine is.
 	clock atomic.Int64
 
 	mu        sync.Mutex
@@ -57,7 +57,7 @@ func (l *lineCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// functionLogs counts what the functions log, and not what the stand-in says of itself.
+// functionLogs counts what the functions log, leaving out the laptop's own lines.
 type functionLogs struct{ lineCount }
 
 func (l *functionLogs) Write(p []byte) (int, error) {
@@ -125,7 +125,7 @@ func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
 
 func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()).UTC() }
 
-// forget makes every instance forget keys and denials.
+// forget makes every instance forget its keys and denials.
 func (w *world) forget() { w.clock.Add((account.DefaultKeyCache + time.Second).Milliseconds()) }
 
 type invokerFunc func(ctx context.Context, payload []byte) ([]byte, error)
@@ -134,7 +134,7 @@ func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error)
 	return f(ctx, payload)
 }
 
-// timed notes how long a function really took.
+// timed records how long a function took in real time.
 func (w *world) timed(function string, handler apigateway.Invoker) apigateway.Invoker {
 	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
 		start := time.Now()
@@ -178,7 +178,7 @@ func (w *world) key(plan, user string) string {
 	return secret.Reveal()
 }
 
-// call makes one call and returns what came back, and how many bytes that were.
+// call makes one call and returns the answer and its size in bytes.
 func (w *world) call(via cost.Via, key, postalCode string) (status int, body string, size int64) {
 	w.t.Helper()
 	method, path, content := "GET", "/v1/postal/"+postalCode, ""

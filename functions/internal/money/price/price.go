@@ -1,5 +1,5 @@
-// Package price is the one table of prices: prices.json, which Terraform reads too. A
-// figure carries where it was read and when; a region overrides what differs there.
+// Package price is the one table of prices: prices.json, which Terraform reads too. Each
+// price names its source and date; a region lists only the prices that differ.
 package price
 
 import (
@@ -22,7 +22,7 @@ var document []byte
 // Key names a price.
 type Key string
 
-// The prices that Go reads. The file may hold more.
+// The prices that Go uses. The file may hold more.
 const (
 	GatewayRequest      Key = "apigateway_rest_request"
 	LambdaRequest       Key = "lambda_request"
@@ -38,29 +38,29 @@ const (
 	AgentCorePolicyCall Key = "agentcore_gateway_policy_call"
 )
 
-// keys are those of the constants: a book without one of them can't be used.
+// keys are all the constants above, which every book must have.
 var keys = []Key{
 	GatewayRequest, LambdaRequest, LambdaGBSecond, WriteUnit, ReadUnit, LogsIngestedGB, LogsStoredGBMonth,
 	DataOutGB, AlarmMetricMonth, KeyMonth, AgentCoreCall, AgentCorePolicyCall,
 }
 
-// Price is one row: USD for so many units.
+// Price is one row: an amount in USD per number of units.
 type Price struct {
-	// USD is 0 or more, as it is written: no digit is lost on the way.
+	// USD is 0 or more, exactly as written in the file.
 	USD json.Number `json:"usd"`
 	// Per is above 0.
 	Per  json.Number `json:"per"`
 	Unit string      `json:"unit"`
 	// Source is the URL of the page or price list.
 	Source string `json:"source"`
-	// Date is the day, YYYY-MM-DD, or month that the figure is of.
+	// Date is when the price was valid, YYYY-MM-DD or YYYY-MM.
 	Date string `json:"date"`
 	Note string `json:"note,omitempty"`
 }
 
-// Book is a table of prices with the regions that differ from it.
+// Book is a table of prices, and per region those that differ.
 type Book struct {
-	// Base is the region of Prices.
+	// Base is the region that Prices applies to.
 	Base    string                   `json:"base"`
 	Prices  map[Key]Price            `json:"prices"`
 	Regions map[string]map[Key]Price `json:"regions"`
@@ -69,14 +69,14 @@ type Book struct {
 // Load returns the embedded book.
 func Load() (*Book, error) { return Parse(document) }
 
-// Parse reads a book, and checks every row.
+// Parse reads a book and checks every row.
 func Parse(data []byte) (*Book, error) {
 	b, err := decode(data)
 	if err != nil {
 		return nil, err
 	}
 	if b.Base == "" {
-		return nil, errors.New(`prices: "base" names no region`)
+		return nil, errors.New(`prices: "base" must name a region`)
 	}
 	for _, key := range keys {
 		if _, ok := b.Prices[key]; !ok {
@@ -91,7 +91,7 @@ func decode(data []byte) (*Book, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {
-		return nil, fmt.Errorf("prices: want the form of functions/internal/money/price/prices.json: %w", err)
+		return nil, fmt.Errorf("prices: not in the format of functions/internal/money/price/prices.json: %w", err)
 	}
 	return &b, b.check()
 }
@@ -127,7 +127,7 @@ func (p Price) check() error {
 		return errors.New("unit is missing")
 	}
 	if u, err := url.Parse(p.Source); err != nil || u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("source must be the https address of what was read, not %q", p.Source)
+		return fmt.Errorf("source must be the https URL of the price list, not %q", p.Source)
 	}
 	if !date.MatchString(p.Date) {
 		return fmt.Errorf("date must be YYYY-MM-DD or YYYY-MM, not %q", p.Date)
@@ -135,7 +135,7 @@ func (p Price) check() error {
 	return nil
 }
 
-// maxDigits keeps a figure such as 1e999999999 from filling the memory.
+// maxDigits, with exponent, keeps a figure such as 1e999999999 from filling the memory.
 const maxDigits = 40
 
 func rational(n json.Number) (*big.Rat, error) {
@@ -145,22 +145,21 @@ func rational(n json.Number) (*big.Rat, error) {
 		_, ok = r.SetString(text)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%q is no number", text)
+		return nil, fmt.Errorf("%q is not a number", text)
 	}
 	return r, nil
 }
 
 var exponent = regexp.MustCompile(`[eE][+-]?\d{3,}`)
 
-// Override puts the rows of another book over this one's: prices over those of the base,
-// and by region. It may name a few rows only.
+// Override replaces rows of this book with those of another, which may hold only a few.
 func (b *Book) Override(data []byte) error {
 	other, err := decode(data)
 	if err != nil {
 		return err
 	}
 	if other.Base != "" && other.Base != b.Base {
-		return fmt.Errorf("prices: base is %s here, and cannot become %s; give prices of another region under regions", b.Base, other.Base)
+		return fmt.Errorf("prices: base must be %s, not %s; put prices for other regions under \"regions\"", b.Base, other.Base)
 	}
 	maps.Copy(b.Prices, other.Prices)
 	for region, prices := range other.Regions {
@@ -175,7 +174,7 @@ func (b *Book) Override(data []byte) error {
 	return nil
 }
 
-// Names lists the regions that the book knows something of, the base first.
+// Names lists the regions that the book has prices for, the base first.
 func (b *Book) Names() []string {
 	return append([]string{b.Base}, slices.Sorted(maps.Keys(b.Regions))...)
 }
@@ -183,13 +182,13 @@ func (b *Book) Names() []string {
 // Table is the prices of one region.
 type Table struct {
 	Region string
-	// Base is the region that prices were taken from which this one lists none of.
+	// Base is the region that supplies the prices this one doesn't list.
 	Base   string
 	prices map[Key]Price
 	own    map[Key]bool
 }
 
-// Region returns the prices of a region; ok is false for one that the book knows nothing of.
+// Region returns the prices of a region; ok is false if the book doesn't have it.
 func (b *Book) Region(name string) (t Table, ok bool) {
 	t = Table{Region: name, Base: b.Base, prices: maps.Clone(b.Prices), own: map[Key]bool{}}
 	prices, ok := b.Regions[name]
@@ -208,11 +207,11 @@ func (t Table) Price(key Key) (p Price, ok bool) {
 	return p, ok
 }
 
-// FellBack says whether a price is the base region's, because the region has none of its own.
+// FellBack reports whether a price is the base region's because the region doesn't list it.
 func (t Table) FellBack(key Key) bool { return !t.own[key] }
 
-// Of is the price of one unit in USD, exact. It panics for a key that is none of this
-// package's constants: Parse has seen to those.
+// Of is the exact price of one unit in USD. It panics unless key is one of this package's
+// constants, which Parse guarantees to be there.
 func (t Table) Of(key Key) *big.Rat {
 	p, ok := t.prices[key]
 	if !ok {

@@ -16,8 +16,8 @@ func load(t *testing.T) *Book {
 	return b
 }
 
-// TestEmbedded: each row that ships has a figure, a unit, an address and a date, and the
-// regions override only what the base has, in the same unit.
+// TestEmbedded: each row that ships has a price, a unit, a source and a date, and regions
+// override only prices that the base has, in the same unit.
 func TestEmbedded(t *testing.T) {
 	b := load(t)
 	if b.Base != "us-east-1" || len(b.Prices) < len(keys) {

@@ -14,7 +14,7 @@ import (
 	"sekisho/functions/internal/apikey"
 )
 
-// Accounts checks the promises of an account.Store.
+// Accounts checks what an account.Store promises.
 func Accounts(t *testing.T, open func(t *testing.T) account.Store) {
 	for _, c := range []struct {
 		name  string
@@ -49,7 +49,7 @@ func user(id string) account.User {
 	return account.User{ID: id, Plan: "free", CreatedAt: at}
 }
 
-// newKey makes a key that is not yet in the store. The text of the key is never there.
+// newKey makes a key that is not yet in the store. Stores never see a key's text.
 func newKey(userID string) account.Key {
 	h := apikey.Hash(sha256.Sum256([]byte(name("key"))))
 	return account.Key{ID: h.ID(), Hash: h, Meter: h.ID(), UserID: userID, Plan: "free", Name: "laptop", CreatedAt: at}
@@ -69,7 +69,7 @@ func wantErr(t *testing.T, err, want error) {
 	}
 }
 
-// tidy makes empty lists equal, whatever a store returns for them.
+// tidy makes nil and empty lists equal, since stores may return either.
 func tidy(k account.Key) account.Key {
 	for _, list := range []*[]string{&k.Settings.DisabledCategories, &k.Settings.DisabledTools} {
 		if len(*list) == 0 {
@@ -141,7 +141,7 @@ func userOrder(t *testing.T, s account.Store) {
 	wantUsers(t, s)
 	for _, id := range []string{"bob", "Zoe", "ada", "b"} {
 		do(t, s.CreateUser(t.Context(), user(id)))
-		do(t, s.CreateKey(t.Context(), newKey(id))) // keys are no users
+		do(t, s.CreateKey(t.Context(), newKey(id))) // keys must not be listed as users
 	}
 	wantUsers(t, s, "Zoe", "ada", "b", "bob")
 }
@@ -271,13 +271,13 @@ func setPlan(t *testing.T, s account.Store) {
 	for _, id := range []string{"ada", "bob"} {
 		do(t, s.CreateUser(t.Context(), user(id)))
 	}
-	do(t, s.SetPlan(t.Context(), "ada", "starter")) // without any key
+	do(t, s.SetPlan(t.Context(), "ada", "starter")) // a user without keys
 	a, b, other := newKey("ada"), newKey("ada"), newKey("bob")
 	for _, k := range []account.Key{a, b, other} {
 		do(t, s.CreateKey(t.Context(), k))
 	}
 	do(t, s.SetPlan(t.Context(), "ada", "pro"))
-	do(t, s.SetPlan(t.Context(), "ada", "pro")) // once more is no error
+	do(t, s.SetPlan(t.Context(), "ada", "pro")) // repeating it is not an error
 	a.Plan, b.Plan = "pro", "pro"
 	wantKey(t, s, a)
 	wantKey(t, s, b)
@@ -300,8 +300,8 @@ func setPlanMany(t *testing.T, s account.Store) {
 	}
 }
 
-// setPlanRace changes the plan while keys are made and replaced: in the end every key has
-// the user's plan, whichever change was last.
+// setPlanRace changes the plan while keys are created and replaced: in the end every key must
+// have the user's plan, whichever change came last.
 func setPlanRace(t *testing.T, s account.Store) {
 	do(t, s.CreateUser(t.Context(), user("ada")))
 	old := newKey("ada")
@@ -358,7 +358,7 @@ func replace(t *testing.T, s account.Store) {
 	wantKeys(t, s, "ada", old, next)
 	wantErr(t, s.ReplaceKey(t.Context(), old.ID, at.Add(time.Minute), newKey("ada")), account.ErrInactive)
 	wantKeys(t, s, "ada", old, next)
-	// The new key's plan changes with the user's.
+	// The new key follows the user's plan.
 	do(t, s.SetPlan(t.Context(), "ada", "starter"))
 	old.Plan, next.Plan = "starter", "starter"
 	wantKeys(t, s, "ada", old, next)

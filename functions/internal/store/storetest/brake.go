@@ -11,7 +11,8 @@ import (
 	"sekisho/functions/internal/brake"
 )
 
-// Brake checks the promises of a brake.Memory. open gives the memory of a name, of one store.
+// Brake checks what a brake.Memory promises. open opens a store and returns a function that
+// gives the memory for a service's name.
 func Brake(t *testing.T, open func(t *testing.T) func(name string) brake.Memory) {
 	for _, c := range []struct {
 		name  string

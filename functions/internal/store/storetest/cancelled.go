@@ -8,7 +8,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// cancelledUsage: a call whose caller has gone must not be admitted.
+// cancelledUsage: a call whose caller has gone away must not be admitted.
 func cancelledUsage(t *testing.T, s usage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

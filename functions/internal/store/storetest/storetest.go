@@ -1,7 +1,7 @@
-// Package storetest holds the contract of the stores: what account.Store and usage.Store
-// promise, as tests that every implementation runs.
+// Package storetest tests what account.Store, usage.Store and brake.Memory promise. Every
+// implementation runs the same tests.
 //
-// The functions that open a store get a fresh, empty database each time they are called.
+// Each call of a function that opens a store must return a fresh, empty one.
 package storetest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// at is the instant that the suites take for the present.
+// at is the suites' present.
 var at = time.Date(2026, time.November, 30, 23, 59, 59, 999_000_000, time.UTC)
 
 // november and its neighbours are the months that the suites charge.
@@ -37,10 +37,10 @@ func together(n int, do func(i int)) {
 
 var serial atomic.Int64
 
-// name makes a name that no other test uses.
+// name makes a name unique to the test.
 func name(prefix string) string { return fmt.Sprintf("%s%d", prefix, serial.Add(1)) }
 
-// meter makes a counter ID of the form that account uses.
+// meter makes a meter's ID in the form that package account uses.
 func meter() string {
 	sum := sha256.Sum256([]byte(name("meter")))
 	return fmt.Sprintf("key_%x", sum[:8])

@@ -13,7 +13,7 @@ import (
 
 const lookup = "postal.lookup"
 
-// Usage checks the promises of a usage.Store.
+// Usage checks what a usage.Store promises.
 func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
 	for _, c := range []struct {
 		name  string
@@ -53,8 +53,8 @@ func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
 	}
 }
 
-// UsageShared checks what two stores over one database promise together, as two Lambda
-// instances or two processes have them.
+// UsageShared checks what two stores over one database promise together, such as those of two
+// Lambda instances or two processes.
 func UsageShared(t *testing.T, open func(t *testing.T) (a, b usage.Store)) {
 	t.Run("200 at once over two stores with 50 left", func(t *testing.T) {
 		a, b := open(t)
@@ -85,7 +85,7 @@ func refundOf(a usage.Admission, limit usage.Limit) usage.Refund {
 	}
 }
 
-// admit wants an admission to succeed.
+// admit fails the test unless the admission succeeds.
 func admit(t *testing.T, s usage.Store, m string, units int64, limit usage.Limit) usage.Admission {
 	t.Helper()
 	a := admission(m, units, limit)
@@ -242,8 +242,8 @@ func racingForTheLast(t *testing.T, s usage.Store) {
 	}
 }
 
-// race lets n admissions of one unit run at once with left units of the limit left, and
-// wants exactly as many to be admitted.
+// race runs n concurrent admissions of one unit with left units remaining, and expects exactly
+// left of them to be admitted.
 func race(t *testing.T, stores []usage.Store, n int, limit usage.Limit, left int64) {
 	t.Helper()
 	m := meter()
@@ -303,7 +303,7 @@ func refundOnce(t *testing.T, s usage.Store) {
 	a := admit(t, s, m, 1, 10)
 	admit(t, s, m, 5, 10)
 	wantOutcome(t, s, refundOf(a, 1), usage.Refunded)
-	// Also at the cap: that it was refunded is the truer answer.
+	// At the cap too, AlreadyRefunded is the right answer for a repeated refund.
 	for range 3 {
 		wantOutcome(t, s, refundOf(a, 1), usage.AlreadyRefunded)
 	}
@@ -378,7 +378,7 @@ func refundCapUnits(t *testing.T, s usage.Store) {
 	wantOutcome(t, s, refundOf(admission(m, 5, 100), 9), usage.CapReached)
 	wantOutcome(t, s, refundOf(four, 9), usage.Refunded)
 	wantOutcome(t, s, refundOf(one, 9), usage.CapReached)
-	// A refusal leaves no mark: with a higher cap the same refund goes through.
+	// A refund that hits the cap leaves no marker: with a higher cap it goes through.
 	wantOutcome(t, s, refundOf(one, 10), usage.Refunded)
 	wantCountsIgnoringOperations(t, s, m, 40, 10)
 }
@@ -436,8 +436,8 @@ func refundReopens(t *testing.T, s usage.Store) {
 	wantDecision(t, s, admission(m, 1, 1), usage.Decision{Admitted: true, Used: 1})
 }
 
-// conservation lets every second call fail while others are admitted: whatever the order,
-// what is used in the end is what was admitted and not given back.
+// conservation refunds every second call while others are admitted: whatever the order, what
+// is used in the end is what was admitted and not refunded.
 func conservation(t *testing.T, s usage.Store) {
 	m := meter()
 	var admitted, refunded atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// model is the simplest usage.Store there can be, for one caller at a time.
+// model is the simplest possible usage.Store, for one caller at a time.
 type model struct {
 	used, refunded int64
 	done           map[string]bool
@@ -41,8 +41,8 @@ func (m *model) refund(r usage.Refund) usage.Outcome {
 type step struct {
 	refund bool
 	units  int64
-	bound  usage.Limit // the limit of an admission, the cap of a refund
-	which  int         // the admission that is refunded, modulo their number
+	bound  usage.Limit // an admission's limit or a refund's cap
+	which  int         // the admission to refund, modulo their number
 }
 
 var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {

@@ -22,7 +22,7 @@ type answer struct {
 	Sum   int   `json:"sum"`
 }
 
-// roll throws the dice. The schema has checked the numbers and filled in sides.
+// roll throws the dice. The schema has already checked the arguments and filled in sides.
 func roll(in request) (answer, error) {
 	out := answer{Rolls: make([]int, in.Count)}
 	for i := range out.Rolls {
