@@ -1,9 +1,3 @@
-locals {
-  # What settle wants to see: calls that were admitted and then failed, and denials. All
-  # values of a record are strings; the rest of the log stays where it is, unread.
-  settle_pattern = "{ ($.admission_id = \"adm_*\" && ($.status = \"4*\" || $.status = \"5*\")) || $.denial = \"limit_exceeded\" }"
-}
-
 resource "aws_cloudwatch_log_group" "this" {
   name              = "/aws/apigateway/${var.name}/${var.stage}/access"
   retention_in_days = var.access_log.retention_days
@@ -18,11 +12,14 @@ resource "aws_lambda_permission" "settle" {
   source_account = var.location.account_id
 }
 
+# What settle wants to see, calls that were admitted and then failed, and denials. The rest of
+# the log is never delivered.
+#
 # Before the stage: a call that failed before the subscription existed would stay charged.
 resource "aws_cloudwatch_log_subscription_filter" "this" {
   name            = "settle"
   log_group_name  = aws_cloudwatch_log_group.this.name
-  filter_pattern  = local.settle_pattern
+  filter_pattern  = local.contract.x-sekisho-settle-filter
   destination_arn = "${local.lambda}:${var.access_log.settle.function_name}"
 
   depends_on = [aws_lambda_permission.settle]

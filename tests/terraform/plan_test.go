@@ -105,12 +105,12 @@ func checkGatewayResponses(p planned) (problems []string) {
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
 		"THROTTLED":                      {"429", retryAfter("'1'")},
 		"INTEGRATION_FAILURE":            {"503", nil},
-		"INTEGRATION_TIMEOUT":            {"504", nil},
+		"INTEGRATION_TIMEOUT":            {"504", retryAfter("'2'")},
 		"MISSING_AUTHENTICATION_TOKEN":   {"404", nil},
 		"RESOURCE_NOT_FOUND":             {"404", nil},
 		"REQUEST_TOO_LARGE":              {"413", nil},
 		"DEFAULT_4XX":                    {"", nil},
-		"DEFAULT_5XX":                    {"", nil},
+		"DEFAULT_5XX":                    {"", retryAfter("'1'")},
 	}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
 		got := p.body.GatewayResponses[kind]
@@ -275,8 +275,8 @@ func checkStage(p planned) (problems []string) {
 	if triggers["description"] != hex.EncodeToString(sum[:]) {
 		problems = append(problems, "the deployment does not follow the whole description")
 	}
-	if pattern, _ := p.value(at+"aws_cloudwatch_log_subscription_filter.this", "filter_pattern").(string); !strings.Contains(pattern, `$.admission_id = "adm_*"`) {
-		problems = append(problems, "settle is not subscribed to failed admissions: "+pattern)
+	if pattern, _ := p.value(at+"aws_cloudwatch_log_subscription_filter.this", "filter_pattern").(string); pattern == "" || pattern != p.contract.SettleFilter {
+		problems = append(problems, fmt.Sprintf("settle is subscribed with %s, want the contract's %s", pattern, p.contract.SettleFilter))
 	}
 	return problems
 }

@@ -41,6 +41,7 @@ type description struct {
 		Templates  map[string]string `json:"responseTemplates"`
 	} `json:"x-amazon-apigateway-gateway-responses"`
 	AccessLog      map[string]string            `json:"x-sekisho-access-log"`
+	SettleFilter   string                       `json:"x-sekisho-settle-filter"`
 	StageVariables map[string]map[string]string `json:"x-sekisho-stage-variables"`
 }
 

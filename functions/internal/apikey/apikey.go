@@ -116,29 +116,53 @@ var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadd
 // same single read serves a caller who has the key and an operator who has its ID.
 func (h Hash) ID() string { return "key_" + idEncoding.EncodeToString(h[:10]) }
 
-// FromHeaders finds the key in the headers of a request: x-api-key, or Authorization with
-// the scheme Bearer in any case (RFC 9110, section 11.1). get returns all values of a
-// header, ignoring the case of its name. If several keys are sent and they differ, none is
-// taken. The key isn't parsed; ok is false if there is none.
-func FromHeaders(get func(name string) []string) (text string, ok bool) {
-	for _, v := range get("x-api-key") {
-		if text, ok = agree(text, ok, v); !ok {
-			return "", false
-		}
-	}
-	for _, v := range get("authorization") {
-		scheme, token, found := strings.Cut(strings.TrimSpace(v), " ")
-		if !found || !strings.EqualFold(scheme, "Bearer") {
-			continue
-		}
-		if text, ok = agree(text, ok, token); !ok {
-			return "", false
-		}
-	}
-	return text, ok && text != ""
+// ErrMissing says that a request has no header that could hold a key.
+var ErrMissing = errors.New("no API key was sent")
+
+// ErrUnclear says that headers for a key were sent, and that they don't hold one and the same.
+var ErrUnclear = errors.New("the headers sent hold no single API key")
+
+// credentials are the headers that a key is taken from. x-amzn-remapped-authorization is where
+// another API Gateway in front puts an Authorization header that it keeps from what is behind it.
+var credentials = []struct {
+	header string
+	// bare: the key may come without a scheme.
+	bare bool
+}{
+	{"x-api-key", true}, {"authorization", false}, {"x-amzn-remapped-authorization", false},
 }
 
-func agree(have string, some bool, next string) (string, bool) {
-	next = strings.TrimSpace(next)
-	return next, !some || have == next
+// FromHeaders finds the key in the headers of a request. Every entrance to the service uses it:
+// what is a credential at one is a credential at all. With the scheme Bearer, whose case is free
+// (RFC 9110, section 11.1), a key is taken from any of the headers; in x-api-key it may also
+// stand alone. When several keys are sent, they must be equal. The form of the key is not
+// checked. values returns those of a header, whatever the case of its name.
+//
+// The error is ErrMissing or ErrUnclear.
+func FromHeaders(values func(header string) []string) (string, error) {
+	key, sent := "", false
+	for _, c := range credentials {
+		for _, value := range values(c.header) {
+			value = strings.TrimSpace(value)
+			sent = sent || value != ""
+			scheme, token, found := strings.Cut(value, " ")
+			switch {
+			case found && strings.EqualFold(scheme, "Bearer"):
+				value = strings.TrimSpace(token)
+			case !c.bare:
+				continue
+			}
+			if key != "" && value != "" && value != key {
+				return "", ErrUnclear
+			}
+			key = max(key, value) // one of them is empty, or they are equal
+		}
+	}
+	switch {
+	case key != "":
+		return key, nil
+	case sent:
+		return "", ErrUnclear
+	}
+	return "", ErrMissing
 }

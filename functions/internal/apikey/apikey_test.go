@@ -94,24 +94,29 @@ func TestFromHeaders(t *testing.T) {
 		name   string
 		header map[string][]string
 		want   string
-		ok     bool
+		err    error
 	}{
-		{"none", nil, "", false},
-		{"x-api-key", map[string][]string{"x-api-key": {"k"}}, "k", true},
-		{"bearer", map[string][]string{"authorization": {"Bearer k"}}, "k", true},
-		{"bearer in lower case, padded", map[string][]string{"authorization": {" bearer  k "}}, "k", true},
-		{"basic is not ours", map[string][]string{"authorization": {"Basic k"}}, "", false},
-		{"basic beside a key", map[string][]string{"authorization": {"Basic b"}, "x-api-key": {"k"}}, "k", true},
-		{"both, the same", map[string][]string{"authorization": {"Bearer k"}, "x-api-key": {"k"}}, "k", true},
-		{"both, different", map[string][]string{"authorization": {"Bearer a"}, "x-api-key": {"b"}}, "", false},
-		{"doubled", map[string][]string{"x-api-key": {"a", "b"}}, "", false},
-		{"doubled, the same", map[string][]string{"x-api-key": {"a", "a"}}, "a", true},
-		{"empty", map[string][]string{"x-api-key": {""}}, "", false},
-		{"scheme only", map[string][]string{"authorization": {"Bearer"}}, "", false},
+		{"none", nil, "", ErrMissing},
+		{"x-api-key", map[string][]string{"x-api-key": {"k"}}, "k", nil},
+		{"x-api-key with a scheme", map[string][]string{"x-api-key": {"Bearer k"}}, "k", nil},
+		{"bearer", map[string][]string{"authorization": {"Bearer k"}}, "k", nil},
+		{"bearer in lower case, padded", map[string][]string{"authorization": {" bearer  k "}}, "k", nil},
+		{"remapped", map[string][]string{"x-amzn-remapped-authorization": {"Bearer k"}}, "k", nil},
+		{"basic is not ours", map[string][]string{"authorization": {"Basic k"}}, "", ErrUnclear},
+		{"no scheme", map[string][]string{"authorization": {"k"}}, "", ErrUnclear},
+		{"basic beside a key", map[string][]string{"authorization": {"Basic b"}, "x-api-key": {"k"}}, "k", nil},
+		{"all, the same", map[string][]string{"authorization": {"Bearer k"}, "x-api-key": {"k"}, "x-amzn-remapped-authorization": {"bearer k"}}, "k", nil},
+		{"both, different", map[string][]string{"authorization": {"Bearer a"}, "x-api-key": {"b"}}, "", ErrUnclear},
+		{"remapped and another", map[string][]string{"x-amzn-remapped-authorization": {"Bearer a"}, "x-api-key": {"b"}}, "", ErrUnclear},
+		{"doubled", map[string][]string{"x-api-key": {"a", "b"}}, "", ErrUnclear},
+		{"doubled, the same", map[string][]string{"x-api-key": {"a", "a"}}, "a", nil},
+		{"empty", map[string][]string{"x-api-key": {""}}, "", ErrMissing},
+		{"empty beside a key", map[string][]string{"x-api-key": {""}, "authorization": {"Bearer k"}}, "k", nil},
+		{"scheme only", map[string][]string{"authorization": {"Bearer"}}, "", ErrUnclear},
 	} {
-		got, ok := FromHeaders(func(name string) []string { return c.header[name] })
-		if got != c.want || ok != c.ok {
-			t.Errorf("%s: got %q, %v, want %q, %v", c.name, got, ok, c.want, c.ok)
+		got, err := FromHeaders(func(name string) []string { return c.header[name] })
+		if got != c.want || err != c.err {
+			t.Errorf("%s: got %q, %v, want %q, %v", c.name, got, err, c.want, c.err)
 		}
 	}
 }

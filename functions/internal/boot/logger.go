@@ -3,14 +3,15 @@ package boot
 import (
 	"fmt"
 	"io"
+	"runtime"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
 // NewLogger makes the logger of a function: JSON, one line an event, nothing sampled, because
-// the line of a call is a record and not a hint. It logs at the level of SEKISHO_LOG_LEVEL: debug, info, warn
-// or error; info when it is not set.
+// the line of a call is a record and not a hint. It logs at the level of SEKISHO_LOG_LEVEL:
+// debug, info, warn or error; info when it is not set.
 func NewLogger(env Env, function string, w io.Writer) (*zap.Logger, error) {
 	level := zapcore.InfoLevel
 	if v := env(LogLevel); v != "" {
@@ -22,4 +23,13 @@ func NewLogger(env Env, function string, w io.Writer) (*zap.Logger, error) {
 	encoder.TimeKey, encoder.EncodeTime = "time", zapcore.RFC3339NanoTimeEncoder
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.AddSync(w), level)
 	return zap.New(core).With(zap.String("function", function)), nil
+}
+
+// Panic puts a recovered value into words for the log: an error of the Go runtime as it is, of
+// anything else the type only, since it may quote what a caller sent.
+func Panic(recovered any) string {
+	if err, ok := recovered.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("a %T", recovered)
 }

@@ -165,6 +165,16 @@ func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	return nil
 }
 
+// Takes says whether the operation has an argument of that name.
+func (op *Operation) Takes(name string) bool {
+	s, err := op.Schemas()
+	if err != nil {
+		return false
+	}
+	_, ok := s.properties[name]
+	return ok
+}
+
 func (s *Schemas) wrong(name, message string) error {
 	if p, ok := s.properties[name]; ok && p.description != "" {
 		message += ". Expected: " + p.description

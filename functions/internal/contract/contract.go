@@ -5,8 +5,9 @@
 // laptop's gateway its routes and refusals; Terraform sends a projection of the same file to
 // API Gateway.
 //
-// The file is embedded as JSON because YAML takes ten times as long to decode at a cold
-// start; a test keeps the two in sync (go test ./functions/internal/contract -update).
+// The end of the file, with the gateway's own answers, is generated from other packages. The
+// whole is embedded as JSON because YAML takes ten times as long to decode at a cold start.
+// A test keeps everything in sync; go generate writes it.
 package contract
 
 import (

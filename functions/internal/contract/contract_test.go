@@ -10,30 +10,46 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-var update = flag.Bool("update", false, "write openapi.json from openapi.yaml")
+var update = flag.Bool("update", false, "write what openapi.yaml and openapi.json hold of other packages, and of each other")
 
-// TestJSONIsCurrent keeps the embedded JSON equal to the YAML that people edit.
-func TestJSONIsCurrent(t *testing.T) {
+// lastWritten ends the part of openapi.yaml that people write.
+const lastWritten = "Don't edit it.\n"
+
+// TestDescriptionIsCurrent keeps the generated end of openapi.yaml equal to the packages that
+// it is made of, and the embedded JSON equal to the YAML.
+func TestDescriptionIsCurrent(t *testing.T) {
 	source, err := os.ReadFile("openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+	written, _, found := bytes.Cut(source, []byte(lastWritten))
+	if !found {
+		t.Fatalf("openapi.yaml has no line that ends in %q", lastWritten)
+	}
+	wantYAML := bytes.Join([][]byte{written, []byte(lastWritten), generated(t, written)}, nil)
+	wantJSON := asJSON(t, wantYAML)
+	if *update {
+		for name, content := range map[string][]byte{"openapi.yaml": wantYAML, "openapi.json": wantJSON} {
+			if err := os.WriteFile(name, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	if !bytes.Equal(wantYAML, source) || !bytes.Equal(wantJSON, document) {
+		t.Fatal("openapi.yaml or openapi.json is out of date; run: go generate ./functions/internal/contract")
+	}
+}
+
+func asJSON(t *testing.T, source []byte) []byte {
+	t.Helper()
 	var tree map[string]any
 	if err := yaml.Unmarshal(source, &tree); err != nil {
 		t.Fatal(err)
 	}
-	want, err := json.Marshal(tree)
+	encoded, err := json.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(want, document) {
-		t.Fatal("openapi.json is older than openapi.yaml; run: go generate ./functions/internal/contract")
-	}
+	return append(encoded, '\n')
 }

@@ -1,3 +1,3 @@
 package contract
 
-//go:generate go test -count=1 -run TestJSONIsCurrent . -update
+//go:generate go test -count=1 -run TestDescriptionIsCurrent . -update

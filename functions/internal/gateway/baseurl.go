@@ -15,7 +15,7 @@ var host = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1
 
 // BaseURL is the URL of the API that an event came through, without a final slash, such as
 // https://abc.execute-api.eu-west-1.amazonaws.com/prod: domain and stage or base path as
-// API Gateway says them in requestContext, never as the client did. A function that calls
+// API Gateway has them in requestContext, never as the client sent them. A function that calls
 // its own API needs no configuration then, which Terraform could only give it in a circle.
 //
 // The scheme is https, unless the domain is a loopback host, where the laptop's gateway
@@ -23,7 +23,7 @@ var host = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1
 func BaseURL(event *events.APIGatewayProxyRequest) (string, error) {
 	domain := event.RequestContext.DomainName
 	if !host.MatchString(domain) {
-		return "", fmt.Errorf("base URL: requestContext.domainName is %q, no host", domain)
+		return "", fmt.Errorf("base URL: requestContext.domainName is %q, which is not a host", domain)
 	}
 	scheme := "https"
 	if loopback(domain) && !strings.EqualFold(headers(event).Get("X-Forwarded-Proto"), "https") {
@@ -32,7 +32,7 @@ func BaseURL(event *events.APIGatewayProxyRequest) (string, error) {
 	return scheme + "://" + domain + prefix(event), nil
 }
 
-// prefix is what stands before the resource: the stage, or the base path of a custom
+// prefix is what comes before the resource: the stage, or the base path of a custom
 // domain. The resource is taken off where it fits, since event.path has a base path in it
 // too; else the path is.
 func prefix(event *events.APIGatewayProxyRequest) string {

@@ -1,10 +1,12 @@
-// Package gateway lets an http.Handler serve API Gateway REST proxy events.
+// Package gateway is what API Gateway hands over, and to whom: the authorizer's context, the
+// record of the access log, the stage variables, and events. Their names are written here and
+// nowhere else in Go; the contract's are generated from them.
 //
-// The public adapters drag in every web framework that they serve; this is the part that a
-// net/http handler needs. It is not tied to MCP: header names are case-insensitive, headers
-// and query parameters keep all their values, bodies may be base64, and whatever happens
-// there is a response. An error returned to Lambda becomes a 502 without a readable body
-// (aws/aws-lambda-go#72).
+// Handler lets an http.Handler serve REST proxy events. The public adapters drag in every web
+// framework that they serve; this is the part that a net/http handler needs. Header names are
+// case-insensitive, headers and query parameters keep all their values, bodies may be base64,
+// and whatever happens there is a response: an error returned to Lambda becomes a 502 without
+// a readable body (aws/aws-lambda-go#72).
 package gateway
 
 import (
@@ -20,8 +22,8 @@ import (
 // Func is what lambda.Start takes for a REST proxy integration. Its error is always nil.
 type Func func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
 
-// Panicked is told of a panic in the handler. What was recovered may be anything, so it is
-// for the log and never for the caller.
+// Panicked gets what a panic in the handler left. That may be anything, so it is for the log
+// and never for the caller.
 type Panicked func(recovered any, stack []byte)
 
 // Handler adapts a handler. A panic in it is answered 500 and reported to panicked, which
@@ -37,13 +39,13 @@ func Handler(h http.Handler, panicked Panicked) Func {
 				response = refusal(problem.New(problem.Internal, ""))
 			}
 		}()
-		r, refused := request(ctx, &event)
-		if refused != nil {
-			return refusal(refused), nil
+		r, err := request(ctx, &event)
+		if err != nil {
+			return refusal(problem.From(err)), nil
 		}
-		w := newRecorder()
-		h.ServeHTTP(w, r)
-		return w.response(r.Method), nil
+		a := NewAnswer()
+		h.ServeHTTP(a, r)
+		return a.response(r.Method), nil
 	}
 }
 

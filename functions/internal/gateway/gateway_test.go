@@ -83,13 +83,13 @@ func TestResponse(t *testing.T) {
 		w.Header().Add("Vary", "Accept")
 		w.WriteHeader(http.StatusTeapot)
 		w.WriteHeader(http.StatusOK)
-		w.Header().Set("Late", "1")
+		w.Header().Set("Late", "1") // taken: nothing has gone out yet
 		_, _ = io.WriteString(w, "短い")
 	}, events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"})
 	if response.StatusCode != http.StatusTeapot || response.Body != "短い" || response.IsBase64Encoded {
 		t.Errorf("got %+v", response)
 	}
-	if response.Headers["Content-Type"] != "text/plain" || response.Headers["Late"] != "" {
+	if response.Headers["Content-Type"] != "text/plain" || response.Headers["Late"] != "1" {
 		t.Errorf("headers: %v", response.Headers)
 	}
 	if strings.Join(response.MultiValueHeaders["Vary"], ",") != "Origin,Accept" {
@@ -113,7 +113,7 @@ func TestHeadHasNoBody(t *testing.T) {
 	}
 }
 
-// TestAlwaysAResponse: what goes wrong is a problem body, never an error (CASES 14).
+// TestAlwaysAResponse: what goes wrong is a problem body, never an error.
 func TestAlwaysAResponse(t *testing.T) {
 	var reported any
 	h := gateway.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret inside") }),

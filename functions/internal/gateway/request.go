@@ -15,14 +15,14 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// request makes an HTTP request of an event. It never fails on what a client can send,
-// except for a body that is not the base64 it claims to be.
-func request(ctx context.Context, event *events.APIGatewayProxyRequest) (*http.Request, *problem.Problem) {
-	body, err := bodyOf(event)
+// request makes an HTTP request of an event. Of what a client can send, it fails only on a
+// body that is not the base64 it claims to be.
+func request(ctx context.Context, event *events.APIGatewayProxyRequest) (*http.Request, error) {
+	body, err := Body(event)
 	if err != nil {
-		return nil, problem.New(problem.BadRequest, "The body is not valid base64.")
+		return nil, err
 	}
-	target := &url.URL{Path: event.Path, RawQuery: query(event).Encode()}
+	target := &url.URL{Path: event.Path, RawQuery: Query(event).Encode()}
 	if path, err := url.PathUnescape(event.Path); err == nil && path != event.Path {
 		target.Path, target.RawPath = path, event.Path
 	}
@@ -50,35 +50,34 @@ func request(ctx context.Context, event *events.APIGatewayProxyRequest) (*http.R
 	return r.WithContext(context.WithValue(ctx, eventKey{}, event)), nil
 }
 
-func bodyOf(event *events.APIGatewayProxyRequest) ([]byte, error) {
-	if !event.IsBase64Encoded {
-		return []byte(event.Body), nil
-	}
-	return base64.StdEncoding.DecodeString(event.Body)
+// headers are those of a proxy event.
+func headers(event *events.APIGatewayProxyRequest) http.Header {
+	return Headers(event.MultiValueHeaders, event.Headers)
 }
 
-// headers joins both forms in which an event carries headers. The multi-value form is
+// Headers joins both forms in which an event carries headers. The multi-value form is
 // complete where it is there; the single form, which holds the last value only, fills in
-// what it lacks. Names in different cases are one header (aws/aws-sdk-js#2719).
-func headers(event *events.APIGatewayProxyRequest) http.Header {
-	all := make(http.Header, len(event.MultiValueHeaders)+len(event.Headers))
-	for _, name := range slices.Sorted(maps.Keys(event.MultiValueHeaders)) {
-		for _, value := range event.MultiValueHeaders[name] {
+// what it lacks. Names in different cases are one header: regional endpoints deliver names
+// as the client sent them (aws/aws-sdk-js#2719).
+func Headers(multi map[string][]string, single map[string]string) http.Header {
+	all := make(http.Header, len(multi)+len(single))
+	for _, name := range slices.Sorted(maps.Keys(multi)) {
+		for _, value := range multi[name] {
 			all.Add(name, value)
 		}
 	}
-	single := make(http.Header, len(event.Headers))
-	for _, name := range slices.Sorted(maps.Keys(event.Headers)) {
+	rest := make(http.Header, len(single))
+	for _, name := range slices.Sorted(maps.Keys(single)) {
 		if len(all.Values(name)) == 0 {
-			single.Add(name, event.Headers[name])
+			rest.Add(name, single[name])
 		}
 	}
-	maps.Copy(all, single)
+	maps.Copy(all, rest)
 	return all
 }
 
-// query joins both forms of the query the same way; REST events hold it decoded.
-func query(event *events.APIGatewayProxyRequest) url.Values {
+// Query joins both forms of the query the same way; REST events hold it decoded.
+func Query(event *events.APIGatewayProxyRequest) url.Values {
 	all := make(url.Values, len(event.MultiValueQueryStringParameters))
 	for name, values := range event.MultiValueQueryStringParameters {
 		all[name] = slices.Clone(values)
@@ -89,4 +88,17 @@ func query(event *events.APIGatewayProxyRequest) url.Values {
 		}
 	}
 	return all
+}
+
+// Body is the body of an event, decoded. The error is a *problem.Problem: a body that is not
+// the base64 it claims to be.
+func Body(event *events.APIGatewayProxyRequest) ([]byte, error) {
+	if !event.IsBase64Encoded {
+		return []byte(event.Body), nil
+	}
+	body, err := base64.StdEncoding.DecodeString(event.Body)
+	if err != nil {
+		return nil, problem.New(problem.BadRequest, "The body is not valid base64.")
+	}
+	return body, nil
 }

@@ -247,7 +247,7 @@ func (s *service) checkBraked(key string) {
 		"MCP":  s.mcpCall(key, "postal.lookup", `{"postal_code":"1000001"}`),
 	} {
 		p := a.json(s.t)
-		if a.status != http.StatusServiceUnavailable || p["error"] != "braked" || p["retryable"] != false || p["retryAfterMs"] != nil || !strings.Contains(p["hint"].(string), "do not retry") {
+		if a.status != http.StatusServiceUnavailable || p["error"] != "braked" || p["retryable"] != false || p["retryAfterMs"] != nil || !strings.Contains(p["hint"].(string), "Do not retry") {
 			s.t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 		if after := a.header.Get("Retry-After"); after != "" {

@@ -22,11 +22,11 @@ const upstreamToken = "token-SECRET-of-the-upstream"
 
 // startWithUpstream starts the service before an upstream of its own. env adds to the
 // environment of the function "external".
-func startWithUpstream(t *testing.T, up http.Handler, env map[string]string) *service {
+func startWithUpstream(t *testing.T, up http.Handler, env map[string]string, change ...func(*laptop.Config)) *service {
 	t.Helper()
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
-	return start(t, account.Plans{"demo": 1000}, func(c *laptop.Config) {
+	return start(t, account.Plans{"demo": 100_000}, func(c *laptop.Config) {
 		f := c.Functions["external"]
 		f.Env = map[string]string{boot.UpstreamURL: server.URL, boot.UpstreamBurst: "1000"}
 		for name, value := range env {
@@ -36,6 +36,9 @@ func startWithUpstream(t *testing.T, up http.Handler, env map[string]string) *se
 		c.Upstream = laptop.Upstream{
 			Private: true,
 			Token:   func(context.Context) (string, error) { return upstreamToken, nil },
+		}
+		for _, f := range change {
+			f(c)
 		}
 	})
 }

@@ -35,6 +35,8 @@ type service struct {
 	stores store.Store
 	ring   account.Keyring
 	log    *lockedBuffer
+	// dir has the database.
+	dir string
 }
 
 type lockedBuffer struct {
@@ -75,7 +77,8 @@ func (c *clock) now() time.Time { return *c.at.Load() }
 
 func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *service {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sekisho.db"))
+	dir := t.TempDir()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "sekisho.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +117,7 @@ func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *serv
 		}
 	})
 	return &service{
-		t: t, base: "http://" + listener.Addr().String(), stack: st, stores: db, log: log,
+		t: t, base: "http://" + listener.Addr().String(), stack: st, stores: db, log: log, dir: dir,
 		ring: account.Keyring{Store: db.Accounts(), Plans: plans, Now: c.Now},
 	}
 }

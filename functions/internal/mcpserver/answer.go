@@ -9,94 +9,34 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 )
 
-// answer keeps a whole answer back, so that it can still be replaced: the SDK answers some
-// errors as text/plain, and some not at all. It is locked because the SDK writes from the
-// goroutine of the call.
-type answer struct {
-	mu     sync.Mutex
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
+// answer is kept whole until it goes out, so that it can be replaced: the SDK answers some
+// errors as text/plain, and some not at all.
+type answer struct{ *gateway.Answer }
 
-func newAnswer() *answer { return &answer{header: http.Header{}} }
-
-func (a *answer) Header() http.Header { return a.header }
-
-func (a *answer) WriteHeader(status int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.status == 0 {
-		a.status = status
-	}
-}
-
-func (a *answer) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	return a.body.Write(p)
-}
-
-// Flush does nothing: the answer goes out as one piece.
-func (a *answer) Flush() {}
-
-// reset forgets the answer so far.
-func (a *answer) reset() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.status = 0
-	a.body.Reset()
-	clear(a.header)
-}
-
-// asStream makes a stream of one event out of a JSON answer, for who takes nothing else.
+// asStream makes a stream of one event out of a JSON answer, for callers who take nothing else.
 // Errors with a status of their own stay JSON, as they do in the SDK.
-func (a *answer) asStream() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+func (a answer) asStream() {
+	if a.Status() != http.StatusOK || a.Header().Get("Content-Type") != "application/json" {
 		return
 	}
-	body := slices.Concat([]byte("event: message\ndata: "), a.body.Bytes(), []byte("\n\n"))
-	a.body.Reset()
-	a.body.Write(body)
-	a.header.Set("Content-Type", "text/event-stream")
-}
-
-func (a *answer) sendTo(w http.ResponseWriter) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
-	h.Del("Connection") // the connection is not the handler's, and API Gateway takes none
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // a caller that is gone can't be told
+	a.SetBody(slices.Concat([]byte("event: message\ndata: "), a.Body(), []byte("\n\n")))
+	a.Header().Set("Content-Type", "text/event-stream")
 }
 
 // repair says what to answer instead when the SDK gave no JSON-RPC response.
-func (a *answer) repair(ctx context.Context, m *message) *refusal {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	media, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+func (a answer) repair(ctx context.Context, m *message) *refusal {
+	media, _, _ := mime.ParseMediaType(a.Header().Get("Content-Type"))
 	switch {
-	case a.body.Len() == 0 && ctx.Err() != nil:
+	case len(a.Body()) == 0 && ctx.Err() != nil:
 		return refuse(m.id, problem.New(problem.Timeout, ""))
-	case a.body.Len() == 0:
+	case len(a.Body()) == 0:
 		return refuse(m.id, problem.New(problem.Internal, ""))
 	case media == "text/event-stream" && ctx.Err() != nil:
 		// The stream may have been cut off before its result.
@@ -110,11 +50,11 @@ func (a *answer) repair(ctx context.Context, m *message) *refusal {
 }
 
 // fromText puts a sentence of the SDK into a JSON-RPC error.
-func (a *answer) fromText(m *message) *refusal {
-	if a.status >= 500 {
+func (a answer) fromText(m *message) *refusal {
+	if a.Status() >= 500 {
 		return refuse(m.id, problem.New(problem.Internal, ""))
 	}
-	return invalid(a.status, jsonrpc.CodeInvalidRequest, m.id, readable(a.body.String()))
+	return invalid(a.Status(), jsonrpc.CodeInvalidRequest, m.id, readable(string(a.Body())))
 }
 
 // errorMember is how the SDK begins an error. In a tool's text the quotes are escaped.
@@ -122,14 +62,14 @@ var errorMember = []byte(`,"error":{"code":`)
 
 // fromError gives an error of the SDK the data that every refusal has. Where it has given
 // no code, it could not read what the caller sent.
-func (a *answer) fromError(m *message) *refusal {
-	if !bytes.Contains(a.body.Bytes(), errorMember) {
+func (a answer) fromError(m *message) *refusal {
+	if !bytes.Contains(a.Body(), errorMember) {
 		return nil
 	}
 	var response struct {
 		Error *jsonrpc.Error `json:"error"`
 	}
-	if json.Unmarshal(a.body.Bytes(), &response) != nil || response.Error == nil || response.Error.Data != nil {
+	if json.Unmarshal(a.Body(), &response) != nil || response.Error == nil || response.Error.Data != nil {
 		return nil
 	}
 	code := response.Error.Code
@@ -138,10 +78,10 @@ func (a *answer) fromError(m *message) *refusal {
 		code = jsonrpc.CodeInvalidParams
 	case jsonrpc.CodeInternalError:
 		r := refuse(m.id, problem.New(problem.Internal, ""))
-		r.status, r.code = a.status, code
+		r.status, r.code = a.Status(), code
 		return r
 	}
-	return invalid(a.status, code, m.id, readable(response.Error.Message))
+	return invalid(a.Status(), code, m.id, readable(response.Error.Message))
 }
 
 // wrongType finds the member of params that the SDK could not decode.

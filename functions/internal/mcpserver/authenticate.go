@@ -13,27 +13,16 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// remappedAuthorization is where API Gateway puts an Authorization header that it keeps
-// from an integration.
-const remappedAuthorization = "X-Amzn-Remapped-Authorization"
-
 // challenge goes with every 401 (RFC 9110, section 11.6.1). It names no authorization
 // server, since there is none, and no error: with "invalid_token" OAuth clients begin to
 // refresh. API Gateway renames the header on the way out, so the body must do on its own.
 const challenge = `Bearer realm="sekisho"`
 
-// authenticate finds the key of a request, and its text for the calls to the REST API. No
-// key is read here that the authorizer would not read too.
+// authenticate finds the key of a request, and its text for the calls to the REST API.
 func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMessage) (string, account.Key, *refusal) {
-	secret, ok := apikey.FromHeaders(func(name string) []string {
-		values := h.Values(name)
-		if name == "authorization" {
-			values = append(values[:len(values):len(values)], h.Values(remappedAuthorization)...)
-		}
-		return values
-	})
-	if !ok {
-		return "", account.Key{}, unauthorized(id, problem.New(problem.Unauthorized, missing(h)))
+	secret, err := apikey.FromHeaders(h.Values)
+	if err != nil {
+		return "", account.Key{}, unauthorized(id, problem.New(problem.Unauthorized, unclear(err)))
 	}
 	key, err := s.Authenticator.Authenticate(ctx, secret)
 	switch {
@@ -48,22 +37,20 @@ func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMes
 	return "", key, refuse(id, problem.New(problem.StoreUnavailable, ""))
 }
 
-// missing tells a caller that did send something why it was not taken.
-func missing(h http.Header) string {
-	if h.Get("x-api-key") == "" && h.Get("authorization") == "" && h.Get(remappedAuthorization) == "" {
+// unclear says to a caller that did send something why it was not taken.
+func unclear(err error) string {
+	if errors.Is(err, apikey.ErrMissing) {
 		return ""
 	}
 	return "No single key was found in the headers sent: Authorization needs the scheme Bearer, and several headers must hold the same key."
 }
 
-// howToSend follows every refusal of a key: a client that shows the message only must find
-// in it where a key goes and where it comes from.
-const howToSend = " A key goes into the header x-api-key, or Authorization: Bearer KEY; the owner of this server creates keys with: sekisho keys create."
-
 func unauthorized(id json.RawMessage, p *problem.Problem) *refusal {
 	r := refuse(id, p)
 	if p.Code != problem.Unauthorized {
-		r.message += howToSend
+		// A client that shows only the message must find in it where a key goes and where it
+		// comes from.
+		r.message += " " + problem.HowToSendKey
 	}
 	r.header = http.Header{"Www-Authenticate": {challenge}}
 	return r

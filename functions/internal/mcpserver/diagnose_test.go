@@ -37,7 +37,7 @@ func TestDiagnose(t *testing.T) {
 		{"no limit", usageOf(strings.NewReplacer(`"monthly_limit":1000`, `"monthly_limit":null`, `"remaining":958`, `"remaining":null`).Replace(usage(958))), true, "", "Everything"},
 		{"key revoked", healthy(401, string(problem.New(problem.Unauthorized, "").JSON())), false, "key usage settings", "Send an active API key"},
 		{"store down", healthy(503, string(problem.New(problem.StoreUnavailable, "").JSON())), false, "key usage settings", "retry at most twice"},
-		{"braked", healthy(503, braked), false, "key usage settings", "stopped spending"},
+		{"braked", healthy(503, braked), false, "key usage settings", "spending brake is on"},
 		{"usage only broken", usageOf(`[]`), false, "usage", "Retry once"},
 		{"usage unreadable", usageOf(`{"plan":7}`), false, "usage", "Retry once"},
 		{"all down", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false, "endpoint key usage settings", "ask the owner"},

@@ -2,12 +2,12 @@ package mcpserver
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/gateway"
 )
 
@@ -57,15 +57,7 @@ func (s *server) survive() {
 	}
 }
 
-// logPanic writes what is needed to find a panic: what it said, unless it is a value that
-// may hold anything, and where it was.
+// logPanic writes what is needed to find a panic.
 func logPanic(log *zap.Logger, v any, stack []byte) {
-	said := fmt.Sprintf("a %T", v)
-	switch v := v.(type) {
-	case error:
-		said = v.Error()
-	case string:
-		said = v
-	}
-	log.Error("panic", zap.String("panic", said), zap.ByteString("stack", stack))
+	log.Error("panic", zap.String("panic", boot.Panic(v)), zap.ByteString("stack", stack))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 )
 
@@ -64,19 +65,20 @@ type exchange struct {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := s.Now()
 	x := &exchange{requestID: requestID(r.Context())}
-	a := newAnswer()
+	a := answer{gateway.Keep(w)}
 	s.serve(a, r, x)
-	s.shareWithOrigin(a.header, r.Header)
-	a.sendTo(w)
-	s.logExchange(x, a.status, s.Now().Sub(started))
+	s.shareWithOrigin(a.Header(), r.Header)
+	a.Header().Del("Connection") // the connection is not the handler's, and API Gateway takes none
+	a.Send(w)
+	s.logExchange(x, a.Status(), s.Now().Sub(started))
 }
 
 // serve answers a request whatever happens.
-func (s *server) serve(a *answer, r *http.Request, x *exchange) {
+func (s *server) serve(a answer, r *http.Request, x *exchange) {
 	defer func() {
 		if v := recover(); v != nil {
 			logPanic(s.Log, v, debug.Stack())
-			a.reset()
+			a.Reset()
 			x.refuse(a, refuse(nil, problem.New(problem.Internal, "")))
 		}
 	}()
@@ -84,7 +86,7 @@ func (s *server) serve(a *answer, r *http.Request, x *exchange) {
 		x.refuse(a, refused)
 		return
 	}
-	if a.status != 0 { // a preflight
+	if a.Status() != 0 { // a preflight
 		x.method, x.outcome = "OPTIONS", "ok"
 		return
 	}
@@ -107,18 +109,18 @@ func (s *server) serve(a *answer, r *http.Request, x *exchange) {
 	s.dispatch(a, r, m, x)
 }
 
-func (x *exchange) refuse(a *answer, r *refusal) {
+func (x *exchange) refuse(a answer, r *refusal) {
 	x.outcome = r.outcome
 	r.write(a)
 }
 
 // guard answers what needs neither a message nor a key.
-func (s *server) guard(a *answer, r *http.Request) *refusal {
+func (s *server) guard(a answer, r *http.Request) *refusal {
 	if refused := s.checkOrigin(r.Header); refused != nil {
 		return refused
 	}
 	if path := strings.TrimRight(r.URL.Path, "/"); !strings.HasSuffix(path, "/mcp") {
-		return refuse(nil, problem.New(problem.RouteNotFound, "MCP is POST /mcp."))
+		return refuse(nil, problem.New(problem.RouteNotFound, ""))
 	}
 	switch r.Method {
 	case http.MethodPost:
@@ -156,7 +158,7 @@ func readMessage(r *http.Request) (*message, *refusal) {
 
 // dispatch answers an authenticated message. Notifications and responses have nothing to
 // tell a stateless server: they are accepted, and that is all.
-func (s *server) dispatch(a *answer, r *http.Request, m *message, x *exchange) {
+func (s *server) dispatch(a answer, r *http.Request, m *message, x *exchange) {
 	switch {
 	case m.response, m.id == nil && strings.HasPrefix(m.method, "notifications/"):
 		if refused := checkNotification(r.Header, m); refused != nil && !m.response {
@@ -202,7 +204,7 @@ func (s *server) checkRequest(r *http.Request, m *message) *refusal {
 }
 
 // passOn lets the SDK answer, and makes a proper answer of what is none.
-func (s *server) passOn(a *answer, r *http.Request, m *message, x *exchange) {
+func (s *server) passOn(a answer, r *http.Request, m *message, x *exchange) {
 	inner := r.Clone(context.WithValue(r.Context(), callKey{}, x.call))
 	body := m.encode()
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -217,9 +219,9 @@ func (s *server) passOn(a *answer, r *http.Request, m *message, x *exchange) {
 		s.plain.ServeHTTP(a, inner)
 	}
 	x.outcome = x.call.outcome()
-	x.call.addHeaders(a.header)
+	x.call.addHeaders(a.Header())
 	if refused := a.repair(r.Context(), m); refused != nil {
-		a.reset()
+		a.Reset()
 		x.refuse(a, refused)
 	}
 	if !wantsJSON {

@@ -8,15 +8,17 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+
+	"sekisho/functions/internal/problem"
 )
 
-// Class is how a failure is treated: B5's classification.
-type Class string
+// Class is how a failure is treated.
+type Class = problem.Classification
 
 const (
-	Transient Class = "transient" // tried again while attempts and time last
-	Permanent Class = "permanent" // never tried again
-	Unknown   Class = "unknown"   // tried once more
+	Transient = problem.Transient // tried again while attempts and time last
+	Permanent = problem.Permanent // never tried again
+	Unknown   = problem.Unknown   // tried once more
 )
 
 // Reason is what went wrong, as one stable word for logs and metrics.

@@ -6,14 +6,17 @@
 // Over REST it is problem details (RFC 9457); over MCP the same members are the text of an
 // error result. What went wrong inside is logged, never returned.
 //
-// What API Gateway answers by itself stands in the contract, since it must be known before
-// any code runs; a test keeps its codes and those here apart or equal.
+// What API Gateway answers by itself must be known before any code runs: the contract's table
+// of refusals names a code for each case, and the texts are generated from those here.
 package problem
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -59,7 +62,10 @@ const (
 	Unknown   Classification = "unknown"
 )
 
-// kind is what a code stands for.
+// HowToSendKey is the advice to every caller without a valid key.
+const HowToSendKey = "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY; the owner of this server creates keys with: sekisho keys create."
+
+// kind is what a code means.
 type kind struct {
 	status         int
 	title          string
@@ -74,18 +80,18 @@ var kinds = map[Code]kind{
 	OutOfRange:               {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is; the failed call is not charged."},
 	TooLarge:                 {413, "Request too large", Permanent, 0, "Send less in one call; do not retry as it is."},
 	MethodNotAllowed:         {405, "Method not allowed", Permanent, 0, "Use a method that the header Allow names; do not retry as it is."},
-	Unauthorized:             {401, "No valid API key", Permanent, 0, "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY. Do not retry without one; the owner of this server creates keys with: sekisho keys create."},
+	Unauthorized:             {401, "No valid API key", Permanent, 0, "This call had no API key, or one that is mistyped, unknown or revoked. " + HowToSendKey + " Do not retry without a valid one."},
 	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
 	KeyInactive:              {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
-	LimitExceeded:            {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage still answers, free of charge."},
+	LimitExceeded:            {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
 	ToolDisabled:             {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},
-	Throttled:                {429, "Too many calls at once", Transient, time.Second, "The server takes only so many calls per second. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
+	Throttled:                {429, "Too many calls at once", Transient, time.Second, "This server limits how many calls it takes per second. The call did not run and is not charged. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
 	StoreUnavailable:         {503, "The key could not be checked", Transient, 5 * time.Second, "The server could not check the API key or its quota just now, and refuses rather than guesses. The call did not run. Wait retryAfterMs, then retry at most twice."},
-	Unavailable:              {503, "Busy", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
-	Braked:                   {503, "Spending is stopped", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
+	Unavailable:              {503, "The call was not started", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
+	Braked:                   {503, "The call was not started", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
 	Timeout:                  {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time; the call is not charged. A read can be retried once. A write may have happened: check before sending it again."},
-	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path; do not retry as it is."},
-	BadRequest:               {400, "The gateway refused the request", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
+	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path. MCP is POST /mcp; the REST routes begin with /v1/. Check method and path; do not retry as it is."},
+	BadRequest:               {400, "Request not accepted", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
 	OriginNotAllowed:         {403, "Web origin not allowed", Permanent, 0, "This has nothing to do with the API key: do not log in again, and do not retry from this page. A client that is no web page sends no Origin header."},
 	Internal:                 {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way; the call is not charged. Retry once after retryAfterMs; if it fails again, stop and tell your user."},
 	DailyLimitExceeded:       {429, "Daily limit used up", Permanent, 0, "Today's publications are used up, for all callers of this server together; the count starts again at reset_at. Do not retry before then, nor with other arguments. Tell your user."},
@@ -119,6 +125,9 @@ type Quota struct {
 	// UpgradeURL is empty where none is configured.
 	UpgradeURL string
 }
+
+// Codes lists all codes in order.
+func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
 
 // New makes the problem of a code. An unknown code is Internal.
 func New(code Code, detail string) *Problem {
@@ -154,8 +163,8 @@ func DailyLimit(q Quota, wait time.Duration) *Problem {
 	return p
 }
 
-// From returns err as a problem. What is none already is Internal, and its text is not
-// shown.
+// From returns err as a problem. An error of another type becomes Internal, and its text is
+// not shown.
 func From(err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -238,12 +247,16 @@ func (p *Problem) RetryAfterSeconds() (seconds int64, ok bool) {
 }
 
 // Parse reads an answer of the REST API, from the gateway or a function, back into a
-// problem. status is the answer's HTTP status. An answer that is no problem gets the code
+// problem. status is the answer's HTTP status. An answer in another form gets the code
 // that fits its status, so that whatever comes, the caller has something to act on.
 func Parse(status int, body []byte) *Problem {
 	var b Body
 	if err := json.Unmarshal(body, &b); err != nil || b.Error == "" {
 		return foreign(status)
+	}
+	// One answer of the gateway can hold the hints of several kinds; the caller needs its own.
+	if k, ok := kinds[b.Error]; ok && strings.Contains(b.Hint, k.hint) {
+		b.Hint = k.hint
 	}
 	p := &Problem{
 		Code: b.Error, Status: status, Title: b.Title, Classification: b.Classification,

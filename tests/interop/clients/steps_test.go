@@ -353,7 +353,7 @@ func (r *trial) stopped(t *testing.T, what string, err error) string {
 	t.Helper()
 	r.mustShow(t, what, err)
 	switch text := err.Error(); {
-	case strings.Contains(text, "the owner has stopped spending: do not retry, tell your user"):
+	case strings.Contains(text, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."):
 		return ok
 	case strings.Contains(text, "braked"):
 		return "code only"

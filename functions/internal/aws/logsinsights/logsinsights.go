@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/money/chargeback"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
@@ -118,9 +119,12 @@ func (g Group) query(ctx context.Context, p usage.Period, from, to int64) ([][]t
 
 // Query is the query for a month, returning at most the given number of rows.
 func Query(p usage.Period, rows int) string {
-	return fmt.Sprintf(`filter denial = "%s" and period = "%s" | stats count(*) as calls by meter, operation | limit %d`,
-		problem.LimitExceeded, p, rows)
+	return fmt.Sprintf(`filter %s = "%s" and %s = "%s" | stats count(*) as calls by %s, %s | limit %d`,
+		names.Denial, problem.LimitExceeded, names.Period, p, names.Meter, names.Operation, rows)
 }
+
+// names of the fields of a record.
+var names = gateway.RecordNames()
 
 func (g Group) await(ctx context.Context, id *string) ([][]types.ResultField, error) {
 	wait := g.Poll
@@ -165,7 +169,7 @@ func add(row []types.ResultField, denials chargeback.Denials) error {
 	if err != nil || calls < 0 {
 		return fmt.Errorf("the query returned %q instead of a number of calls", fields["calls"])
 	}
-	denials[chargeback.Subject{Meter: fields["meter"], Operation: fields["operation"]}] += calls
+	denials[chargeback.Subject{Meter: fields[names.Meter], Operation: fields[names.Operation]}] += calls
 	return nil
 }
 

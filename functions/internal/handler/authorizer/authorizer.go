@@ -9,8 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -20,7 +19,7 @@ import (
 	"sekisho/functions/internal/apikey"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/handler/rest"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
@@ -30,11 +29,11 @@ import (
 // exactly this (https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html).
 var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // the text is API Gateway's
 
-// errUndecided is what API Gateway is told when no decision could be made. It answers 503
-// whatever the text; what happened is in the log.
+// errUndecided goes to API Gateway when no decision could be made. It answers 503 whatever
+// the text; what happened is in the log.
 var errUndecided = errors.New("the call could not be checked")
 
-// Keys finds the key that a text stands for.
+// Keys finds the key with a given text.
 type Keys interface {
 	Authenticate(ctx context.Context, text string) (account.Key, error)
 }
@@ -50,8 +49,8 @@ type Handler struct {
 	Keys  Keys
 	Gate  Admitter
 	Plans account.Plans
-	// UpgradeURL is told to callers over their limit; it may be empty. It must hold
-	// nothing that needs escaping in JSON.
+	// UpgradeURL is for callers over their limit; it may be empty. It must hold nothing that
+	// needs escaping in JSON.
 	UpgradeURL string
 	Log        *zap.Logger
 	Now        func() time.Time
@@ -65,12 +64,12 @@ type (
 // Handle decides about one call.
 func (h *Handler) Handle(ctx context.Context, event request) (response, error) {
 	start := h.Now()
-	answer, verdict, err := h.decide(ctx, event)
+	d, err := h.decide(ctx, event)
 	fields := []zap.Field{
-		zap.String("request_id", event.RequestContext.RequestID),
-		zap.String("verdict", verdict),
-		zap.String("operation", text(answer.Context["operation"])),
-		zap.String("key_id", answer.PrincipalID),
+		zap.String("request_id", requestID(event)),
+		zap.String("verdict", d.verdict),
+		zap.String("operation", d.context.Operation),
+		zap.String("key_id", d.context.KeyID),
 		zap.Int64("ms", h.Now().Sub(start).Milliseconds()),
 	}
 	switch {
@@ -82,7 +81,25 @@ func (h *Handler) Handle(ctx context.Context, event request) (response, error) {
 		return response{}, ErrUnauthorized
 	}
 	h.Log.Info("authorize", fields...)
-	return answer, nil
+	return d.policy(event.MethodArn), nil
+}
+
+// requestID is for the log. A client can choose the ID, so it is taken only if it has the form
+// of those that API Gateway makes, which no key has.
+func requestID(event request) string {
+	if id := event.RequestContext.RequestID; uuid.MatchString(id) {
+		return id
+	}
+	return ""
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// decision about one call.
+type decision struct {
+	// verdict is the word for the log.
+	verdict string
+	context gateway.AuthorizerContext
 }
 
 // The verdicts of the log line.
@@ -97,49 +114,64 @@ const (
 	undecided     = "undecided"
 )
 
-func (h *Handler) decide(ctx context.Context, event request) (response, string, error) {
+func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
+	d := decision{verdict: undecided}
 	op := h.API.Route(event.HTTPMethod, event.Resource)
 	if op == nil {
-		return response{}, undecided, fmt.Errorf("no operation of the contract is at %s %s", event.HTTPMethod, event.Resource)
+		return d, fmt.Errorf("the contract has no operation for this method at %s", event.Resource)
 	}
 	key, verdict, err := h.authenticate(ctx, event)
+	d.context.Admission = gateway.Admission{
+		Operation: op.ID, KeyID: key.ID, Meter: key.Meter, UserID: key.UserID, Plan: key.Plan,
+	}
 	if err != nil {
-		return response{PrincipalID: key.ID}, verdict, err
+		d.verdict = verdict
+		return d, err
 	}
 	limit, err := h.Plans.Limit(key.Plan)
 	if err != nil {
-		return response{PrincipalID: key.ID}, undecided, fmt.Errorf("key %s: %w", key.ID, err)
-	}
-	values := map[string]any{
-		rest.CtxKeyID: key.ID, rest.CtxMeter: key.Meter, rest.CtxUserID: key.UserID, rest.CtxPlan: key.Plan,
-		"operation": op.ID,
+		return d, fmt.Errorf("key %s: %w", key.ID, err)
 	}
 	if op.Units == 0 {
-		return policy("Allow", event.MethodArn, key.ID, values), exempt, nil
+		d.verdict = exempt
+		return d, nil
 	}
 	// While the brake is on, business functions do not start: taking units would only use
 	// up the key's free failures.
-	if event.StageVariables["unavailable_error"] == string(problem.Braked) {
-		return policy("Allow", event.MethodArn, key.ID, values), braked, nil
+	if gateway.ParseUnavailable(event.StageVariables).Error == string(problem.Braked) {
+		d.verdict = braked
+		return d, nil
 	}
 	grant, err := h.Gate.Admit(ctx, key.Meter, op.ID, op.Units, limit)
 	if err != nil {
-		return response{PrincipalID: key.ID}, undecided, err
+		return d, err
 	}
-	addQuota(values, grant)
-	if !grant.Admitted {
-		h.addRefusal(values, grant)
-		return policy("Deny", event.MethodArn, key.ID, values), limitExceeded, nil
+	h.add(&d, grant, limit)
+	return d, nil
+}
+
+// add puts what the gate decided into the decision.
+func (h *Handler) add(d *decision, g usage.Grant, limit usage.Limit) {
+	wait := g.RetryAfter()
+	d.context.Period = g.Period.String()
+	d.context.SetQuota(int64(g.Limit), g.Used, wait, g.Period.Reset().Sub(g.Period.Start()))
+	if g.Admitted {
+		d.verdict = allowed
+		d.context.AdmissionID, d.context.Units = g.AdmissionID, gateway.Number(g.Units)
+		d.context.RefundCap = gateway.Number(int64(limit.FreeFailureCap()))
+		return
 	}
-	values["admission_id"] = grant.AdmissionID
-	values["units"] = strconv.FormatInt(grant.Units, 10)
-	values["refund_cap"] = number(limit.FreeFailureCap())
-	return policy("Allow", event.MethodArn, key.ID, values), allowed, nil
+	d.verdict = limitExceeded
+	d.context.Denial = string(problem.LimitExceeded)
+	d.context.Refusal = gateway.Refusal{ // header and body give the same wait
+		RetryAfter: gateway.Number(int64(wait / time.Second)), RetryAfterMs: gateway.Number(wait.Milliseconds()),
+		ResetAt: usage.FormatReset(g.Period.Reset()), UpgradeURL: h.UpgradeURL,
+	}
 }
 
 func (h *Handler) authenticate(ctx context.Context, event request) (account.Key, string, error) {
-	sent, ok := apikey.FromHeaders(headers(event))
-	if !ok {
+	sent, err := apikey.FromHeaders(gateway.Headers(event.MultiValueHeaders, event.Headers).Values)
+	if err != nil {
 		return account.Key{}, noKey, ErrUnauthorized
 	}
 	key, err := h.Keys.Authenticate(ctx, sent)
@@ -154,64 +186,23 @@ func (h *Handler) authenticate(ctx context.Context, event request) (account.Key,
 	return key, "", nil
 }
 
-// headers looks names up whatever their case: regional endpoints deliver what the client
-// sent (aws-sdk-js#2719).
-func headers(event request) func(string) []string {
-	return func(name string) (values []string) {
-		for n, v := range event.MultiValueHeaders {
-			if strings.EqualFold(n, name) {
-				values = append(values, v...)
-			}
-		}
-		if values != nil {
-			return values
-		}
-		for n, v := range event.Headers {
-			if strings.EqualFold(n, name) {
-				values = append(values, v)
-			}
-		}
-		return values
+// policy is the decision as API Gateway takes it.
+func (d decision) policy(methodARN string) response {
+	effect := "Allow"
+	if d.context.Denial != "" {
+		effect = "Deny"
 	}
-}
-
-// addQuota puts the figures of the decision into the context, all as text: that is how
-// API Gateway hands them on.
-func addQuota(values map[string]any, g usage.Grant) {
-	values["period"] = g.Period.String()
-	values[rest.CtxLimit] = number(g.Limit)
-	values[rest.CtxUsed] = strconv.FormatInt(g.Used, 10)
-	values[rest.CtxReset] = strconv.FormatInt(int64(g.RetryAfter()/time.Second), 10)
-	values[rest.CtxWindow] = strconv.FormatInt(int64(g.Period.Reset().Sub(g.Period.Start())/time.Second), 10)
-}
-
-// addRefusal adds what the 429 substitutes. The header and the body give the same wait.
-func (h *Handler) addRefusal(values map[string]any, g usage.Grant) {
-	wait := g.RetryAfter()
-	values["denial"] = string(problem.LimitExceeded)
-	values["retry_after"] = strconv.FormatInt(int64(wait/time.Second), 10)
-	values["retry_after_ms"] = strconv.FormatInt(wait.Milliseconds(), 10)
-	values["reset_at"] = usage.FormatReset(g.Period.Reset())
-	values["upgrade_url"] = h.UpgradeURL
-}
-
-// number writes a limit; -1 stands for none.
-func number(l usage.Limit) string { return strconv.FormatInt(int64(l), 10) }
-
-func policy(effect, methodARN, principal string, values map[string]any) response {
 	return response{
-		PrincipalID: principal,
+		PrincipalID: d.context.KeyID,
 		PolicyDocument: events.APIGatewayCustomAuthorizerPolicy{
 			Version: "2012-10-17",
 			Statement: []events.IAMPolicyStatement{{
 				Action: []string{"execute-api:Invoke"}, Effect: effect, Resource: []string{methodARN},
 			}},
 		},
-		Context: values,
+		Context: d.context.Values(),
 	}
 }
-
-func text(v any) string { s, _ := v.(string); return s }
 
 // FromEnv builds the authorizer of a deployment.
 func FromEnv(open store.Open) boot.Build {

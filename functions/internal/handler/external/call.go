@@ -79,6 +79,7 @@ func note(call rest.Call, upstream string, tally *outbound.Tally, err error) {
 	if errors.As(err, &e) {
 		call.Note(zap.String("upstream_failure", string(e.Reason)))
 		call.Note(zap.String("stopped", string(e.Stop)))
+		call.Note(zap.Int("upstream_status", e.Status))
 	}
 }
 
@@ -95,7 +96,7 @@ func asProblem(err error) error {
 			Limit: int64(quota.Limit), Used: int64(quota.Used), ResetAt: usage.FormatReset(quota.ResetAt),
 		}, quota.RetryAfter())
 	case errors.As(err, &call):
-		p = problem.Upstream(outbound.Advise(call))
+		return upstreamProblem(outbound.Advise(call)) // its text can quote the upstream; note has the reason
 	default:
 		p = problem.New(problem.StoreUnavailable, "")
 	}

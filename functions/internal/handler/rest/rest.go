@@ -5,7 +5,6 @@ package rest
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,18 +18,15 @@ import (
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
-// Caller is what the authorizer found out about the caller.
-type Caller struct {
-	KeyID, Meter, UserID, Plan string
-}
-
 // Call is what an operation may want to know beside its arguments.
 type Call struct {
-	Caller Caller
+	// Caller is what the authorizer says of the call.
+	Caller gateway.AuthorizerContext
 	Event  events.APIGatewayProxyRequest
 	// Note adds a field to the call's log line. It must hold nothing secret.
 	Note func(zap.Field)
@@ -118,13 +114,13 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	start := s.now()
 	fields := make([]zap.Field, 0, 12)
 	call := Call{
-		Caller: callerOf(event.RequestContext.Authorizer),
+		Caller: gateway.ParseAuthorizerContext(event.RequestContext.Authorizer),
 		Event:  event,
 		Note:   func(f zap.Field) { fields = append(fields, f) },
 	}
 	op := s.api.Route(event.HTTPMethod, event.Resource)
 	answer, err := s.serve(ctx, op, call)
-	response := s.respond(event, answer, err)
+	response := s.respond(call, answer, err)
 	fields = append(fields,
 		zap.String("request_id", event.RequestContext.ExtendedRequestID),
 		zap.String("key_id", call.Caller.KeyID),
@@ -135,7 +131,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 		fields = append(fields, zap.String("operation", op.ID))
 	}
 	if err != nil {
-		fields = append(fields, zap.Error(err))
+		fields = append(fields, failure(op, err)...)
 	}
 	s.log.Info("call", fields...)
 	return response, nil
@@ -144,7 +140,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (answer any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			answer, err = nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			answer, err = nil, fmt.Errorf("panic: %s\n%s", boot.Panic(r), debug.Stack())
 		}
 	}()
 	if op == nil {
@@ -154,47 +150,48 @@ func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (
 	if !ok {
 		return nil, problem.New(problem.RouteNotFound, "")
 	}
-	body := []byte(call.Event.Body)
-	if call.Event.IsBase64Encoded {
-		if body, err = base64.StdEncoding.DecodeString(call.Event.Body); err != nil {
-			return nil, problem.New(problem.InvalidArgument, "the body is not base64")
-		}
+	body, err := gateway.Body(&call.Event)
+	if err != nil {
+		return nil, err
 	}
 	if op.HasBody && len(body) > contract.MaxBody {
 		return nil, problem.Newf(problem.TooLarge, "the body has %d bytes; at most %d are taken", len(body), contract.MaxBody)
 	}
-	args, err := op.Bind(call.Event.PathParameters, query(call.Event), body)
+	args, err := op.Bind(call.Event.PathParameters, gateway.Query(&call.Event), body)
 	if err != nil {
 		return nil, err
 	}
 	return operation.serve(ctx, call, args)
 }
 
-// query prefers the map with all values, and does with the single one where it is all
-// that an event has.
-func query(event events.APIGatewayProxyRequest) map[string][]string {
-	if event.MultiValueQueryStringParameters != nil {
-		return event.MultiValueQueryStringParameters
+// failure is what the log gets of a failed call. The text of a refusal can quote what the caller
+// sent, whole keys included, so below 500 the code and the parameter are all. The name of a
+// parameter is the contract's, never one that a caller made up.
+func failure(op *contract.Operation, err error) []zap.Field {
+	p, parameter := asProblem(err)
+	fields := []zap.Field{zap.String("problem", string(p.Code))}
+	if op != nil && op.Takes(parameter) {
+		fields = append(fields, zap.String("parameter", parameter))
 	}
-	values := make(map[string][]string, len(event.QueryStringParameters))
-	for name, value := range event.QueryStringParameters {
-		values[name] = []string{value}
+	if p.Status >= 500 {
+		fields = append(fields, zap.Error(err))
 	}
-	return values
+	return fields
 }
 
-func (s *Server) respond(event events.APIGatewayProxyRequest, answer any, err error) events.APIGatewayProxyResponse {
+func (s *Server) respond(call Call, answer any, err error) events.APIGatewayProxyResponse {
 	if err == nil {
 		body, encodeErr := json.Marshal(answer)
 		if encodeErr == nil {
 			headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
-			addRateLimit(headers, event.RequestContext.Authorizer)
+			addRateLimit(headers, call.Caller.Quota)
 			return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
 		}
 		s.log.Error("encode answer", zap.Error(encodeErr))
 		err = encodeErr
 	}
-	return problemResponse(asProblem(err))
+	p, _ := asProblem(err)
+	return problemResponse(p)
 }
 
 func problemResponse(p *problem.Problem) events.APIGatewayProxyResponse {
@@ -212,10 +209,11 @@ var toolCodes = map[toolerr.Code]problem.Code{
 	toolerr.OutOfRange:      problem.OutOfRange,
 }
 
-func asProblem(err error) *problem.Problem {
+// asProblem also says which parameter is at fault, if one is.
+func asProblem(err error) (p *problem.Problem, parameter string) {
 	var argument *contract.ArgumentError
 	if errors.As(err, &argument) {
-		return problem.New(problem.InvalidArgument, argument.Error())
+		return problem.New(problem.InvalidArgument, argument.Error()), argument.Param
 	}
 	var tool *toolerr.Error
 	if errors.As(err, &tool) {
@@ -223,43 +221,17 @@ func asProblem(err error) *problem.Problem {
 		if tool.Param != "" {
 			detail = tool.Param + ": " + detail
 		}
-		return problem.New(toolCodes[tool.Code], detail)
+		return problem.New(toolCodes[tool.Code], detail), tool.Param
 	}
-	return problem.From(err)
+	return problem.From(err), ""
 }
 
-// Names of the values that the authorizer hands on in its context. API Gateway makes
-// strings of them all.
-const (
-	CtxKeyID  = "key_id"
-	CtxMeter  = "meter"
-	CtxUserID = "user_id"
-	CtxPlan   = "plan"
-	CtxLimit  = "limit"
-	CtxUsed   = "used"
-	CtxReset  = "reset_seconds"
-	CtxWindow = "window_seconds"
-)
-
-func callerOf(authorizer map[string]any) Caller {
-	get := func(name string) string { v, _ := authorizer[name].(string); return v }
-	return Caller{KeyID: get(CtxKeyID), Meter: get(CtxMeter), UserID: get(CtxUserID), Plan: get(CtxPlan)}
-}
-
-// addRateLimit tells the caller what is left, as the IETF draft on RateLimit header fields
-// has it (draft-ietf-httpapi-ratelimit-headers-10): r units left, t seconds to the reset,
-// q units per w seconds. Nothing is said where nothing is counted.
-func addRateLimit(headers map[string]string, authorizer map[string]any) {
-	number := func(name string) (int64, bool) {
-		text, _ := authorizer[name].(string)
-		n, err := strconv.ParseInt(text, 10, 64)
-		return n, err == nil && n >= 0
-	}
-	limit, hasLimit := number(CtxLimit)
-	used, hasUsed := number(CtxUsed)
-	reset, hasReset := number(CtxReset)
-	window, hasWindow := number(CtxWindow)
-	if !hasLimit || !hasUsed || !hasReset || !hasWindow {
+// addRateLimit says what is left, as the IETF draft on RateLimit header fields has it
+// (draft-ietf-httpapi-ratelimit-headers-10): r units left, t seconds to the reset, q units per
+// w seconds. Where nothing is counted, there is nothing to say.
+func addRateLimit(headers map[string]string, quota gateway.Quota) {
+	limit, used, reset, window, ok := quota.Figures()
+	if !ok {
 		return
 	}
 	headers["RateLimit-Policy"] = fmt.Sprintf(`"monthly";q=%d;w=%d`, limit, window)

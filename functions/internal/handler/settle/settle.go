@@ -5,7 +5,6 @@ package settle
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
@@ -32,21 +32,6 @@ type Handler struct {
 	Store Store
 	Log   *zap.Logger
 	Now   func() time.Time
-}
-
-// Record is one line of the access log, as the contract's x-sekisho-access-log names its
-// fields. Every value is text; API Gateway writes "-" for what has no value.
-type Record struct {
-	RequestID   string `json:"request_id"`
-	Status      string `json:"status"`
-	AdmissionID string `json:"admission_id"`
-	Operation   string `json:"operation"`
-	KeyID       string `json:"key_id"`
-	Meter       string `json:"meter"`
-	Period      string `json:"period"`
-	Units       string `json:"units"`
-	RefundCap   string `json:"refund_cap"`
-	Denial      string `json:"denial"`
 }
 
 // Handle settles one delivery of log records. It fails, so that the delivery is repeated,
@@ -92,7 +77,7 @@ type denied struct {
 }
 
 func (h *Handler) settle(ctx context.Context, line string, denials map[denied]int64) (usage.Outcome, error) {
-	record, err := ParseRecord(line)
+	record, err := gateway.ParseAccessRecord([]byte(line))
 	if err != nil {
 		h.Log.Warn("settle: record left", zap.Error(err))
 		return "", nil
@@ -103,7 +88,7 @@ func (h *Handler) settle(ctx context.Context, line string, denials map[denied]in
 		}
 		return "", nil
 	}
-	refund, due, err := record.Refund()
+	refund, due, err := refundOf(record)
 	if err != nil {
 		h.Log.Warn("settle: record left", zap.String("request_id", record.RequestID), zap.Error(err))
 		return "", nil
@@ -132,61 +117,43 @@ func (h *Handler) addDenials(ctx context.Context, denials map[denied]int64) erro
 	return nil
 }
 
-// ParseRecord reads one line of the access log.
-func ParseRecord(line string) (Record, error) {
-	var r Record
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		return Record{}, fmt.Errorf("access-log record is not a JSON object of texts: %w", err)
-	}
-	for _, field := range []*string{
-		&r.RequestID, &r.Status, &r.AdmissionID, &r.Operation, &r.KeyID, &r.Meter, &r.Period, &r.Units,
-		&r.RefundCap, &r.Denial,
-	} {
-		if *field == "-" {
-			*field = ""
-		}
-	}
-	return r, nil
-}
-
-// Refund returns what a record gives back. due is false when the call succeeded or took
-// nothing. An error means that a field can't be what the authorizer wrote.
-func (r Record) Refund() (refund usage.Refund, due bool, err error) {
+// refundOf returns what a record gives back. due is false when the call succeeded or took
+// nothing. An error means that a field can't be what the authorizer wrote; it names the field
+// and quotes nothing.
+func refundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error) {
 	if r.AdmissionID == "" {
 		return usage.Refund{}, false, nil
 	}
 	status, err := strconv.Atoi(r.Status)
 	if err != nil || status < 100 || status > 599 {
-		return usage.Refund{}, false, fmt.Errorf("status %q is no HTTP status", r.Status)
+		return usage.Refund{}, false, errors.New("status is not an HTTP status")
 	}
 	if status < 400 {
 		return usage.Refund{}, false, nil
 	}
 	if _, ok := usage.AdmissionTime(r.AdmissionID); !ok {
-		return usage.Refund{}, false, fmt.Errorf("admission_id %q is none", clip(r.AdmissionID))
+		return usage.Refund{}, false, errors.New("the admission ID has a different form")
 	}
 	if !strings.HasPrefix(r.Meter, "key_") {
-		return usage.Refund{}, false, fmt.Errorf("meter %q is none", clip(r.Meter))
+		return usage.Refund{}, false, errors.New("the meter is not the ID of a key")
 	}
 	period, err := usage.ParsePeriod(r.Period)
 	if err != nil {
-		return usage.Refund{}, false, err
+		return usage.Refund{}, false, errors.New("the period is not a month")
 	}
 	units, err := strconv.ParseInt(r.Units, 10, 64)
 	if err != nil || units < 1 {
-		return usage.Refund{}, false, fmt.Errorf("units %q are not a whole number of 1 or more", clip(r.Units))
+		return usage.Refund{}, false, errors.New("the units are not a whole number of 1 or more")
 	}
 	cap, err := strconv.ParseInt(r.RefundCap, 10, 64)
 	if err != nil || cap < int64(usage.Unlimited) {
-		return usage.Refund{}, false, fmt.Errorf("refund_cap %q is not a whole number of -1 or more", clip(r.RefundCap))
+		return usage.Refund{}, false, errors.New("the refund cap is not a whole number of -1 or more")
 	}
 	return usage.Refund{
 		AdmissionID: r.AdmissionID, Meter: r.Meter, Period: period, Operation: r.Operation,
 		Units: units, Cap: usage.Limit(cap),
 	}, true, nil
 }
-
-func clip(text string) string { return fmt.Sprintf("%.40s", text) }
 
 // FromEnv builds the function of a deployment.
 func FromEnv(open store.Open) boot.Build {

@@ -8,7 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/usage"
 )
 
@@ -120,6 +121,31 @@ func TestWhatIsRefunded(t *testing.T) {
 	}
 }
 
+// TestDashboardAsksForTheLogLine: the dashboard's query about refunds names fields of settle's log.
+func TestDashboardAsksForTheLogLine(t *testing.T) {
+	source, err := os.ReadFile("../../../../modules/observability/dashboard.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := regexp.MustCompile(`filter msg = \\"(\w+)\\" \| stats count\(\*\) as calls by (\w+), (\w+)`).FindStringSubmatch(string(source))
+	if query == nil {
+		t.Fatal("the dashboard has no query about refunds")
+	}
+	h, logs := handler(newMemory())
+	if err := h.Handle(t.Context(), delivery(t, record(nil))); err != nil {
+		t.Fatal(err)
+	}
+	lines := logs.FilterMessage(query[1]).All()
+	if len(lines) != 1 {
+		t.Fatalf("%d log lines say %s, want 1", len(lines), query[1])
+	}
+	for _, field := range query[2:] {
+		if lines[0].ContextMap()[field] == nil {
+			t.Errorf("the dashboard asks for %s, which the line does not have: %v", field, lines[0].ContextMap())
+		}
+	}
+}
+
 func TestDenialsAreAddedUp(t *testing.T) {
 	m := newMemory()
 	h, _ := handler(m)
@@ -190,43 +216,16 @@ func TestForeignDeliveries(t *testing.T) {
 	}
 }
 
-// TestRecordMatchesTheContract: what settle reads, the access log writes.
-func TestRecordMatchesTheContract(t *testing.T) {
-	api, err := contract.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fields map[string]any
-	text, _ := json.Marshal(Record{})
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for name := range fields {
-		if _, ok := api.AccessLog[name]; !ok {
-			t.Errorf("settle reads %q, which the access log does not write", name)
-		}
-	}
-	// The client can choose $context.requestId; nothing that a refund rests on may be it.
-	for name, variable := range api.AccessLog {
-		if strings.EqualFold(variable, "$context.requestId") {
-			t.Errorf("%s is $context.requestId, which a client can choose", name)
-		}
-	}
-	if api.AccessLog["admission_id"] != "$context.authorizer.admission_id" {
-		t.Errorf("admission_id is %s", api.AccessLog["admission_id"])
-	}
-}
-
 func FuzzRecord(f *testing.F) {
 	f.Add(record(nil))
 	f.Add(`{"status":"-","admission_id":"-"}`)
 	f.Add("\x00")
 	f.Fuzz(func(t *testing.T, line string) {
-		r, err := ParseRecord(line)
+		r, err := gateway.ParseAccessRecord([]byte(line))
 		if err != nil {
 			return
 		}
-		refund, due, err := r.Refund()
+		refund, due, err := refundOf(r)
 		if err == nil && due && (refund.Units < 1 || refund.Cap < usage.Unlimited || refund.AdmissionID == "") {
 			t.Fatalf("%q gives a refund that can't be: %+v", line, refund)
 		}

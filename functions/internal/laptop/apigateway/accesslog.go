@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+
+	"sekisho/functions/internal/gateway"
 )
 
 // accessLog renders records: one JSON object a call, with strings for values, and "-" for a
 // variable that is not set. Unlike API Gateway it escapes the values, so that a record is
-// JSON whatever is in them; with the values of the contract's fields there is no difference.
+// always JSON; the values of the contract's fields need no escaping.
 type accessLog struct {
 	fields []accessLogField
 }
 
 type accessLogField struct {
-	// prefix is what stands before the value: separator, name and colon.
+	// prefix is what comes before the value: separator, name and colon.
 	prefix string
-	name   string
 	// format is a text with variables.
 	format string
 }
@@ -38,7 +39,7 @@ func newAccessLog(configured, described map[string]string) accessLog {
 		if i == 0 {
 			prefix = "{" + prefix[1:]
 		}
-		l.fields = append(l.fields, accessLogField{prefix: prefix, name: name, format: format[name]})
+		l.fields = append(l.fields, accessLogField{prefix: prefix, format: format[name]})
 	}
 	return l
 }
@@ -58,16 +59,6 @@ func (l accessLog) render(v *variables) string {
 	return out.String()
 }
 
-// value of one field, empty for a field that the format does not have.
-func (l accessLog) value(name string, v *variables) string {
-	for _, field := range l.fields {
-		if field.name == name {
-			return field.value(v)
-		}
-	}
-	return ""
-}
-
 func (f accessLogField) value(v *variables) string {
 	return substitute(f.format, func(variable string) string {
 		if value := v.lookUp(variable); value != "" {
@@ -77,30 +68,11 @@ func (f accessLogField) value(v *variables) string {
 	})
 }
 
-// isForSettle is the filter of the subscription: admitted calls that failed, whose units are
-// given back, and calls over the limit, which are counted. It is the filter that CloudWatch
-// Logs gets, in Go:
-//
-//	{ ($.admission_id = "adm_*" && ($.status = "4*" || $.status = "5*")) || $.denial = "limit_exceeded" }
-func (l accessLog) isForSettle(v *variables) bool {
-	status := l.value("status", v)
-	if strings.HasPrefix(status, "2") || strings.HasPrefix(status, "3") {
-		return false // most calls end here; no denial has such a status
-	}
-	failed := strings.HasPrefix(status, "4") || strings.HasPrefix(status, "5")
-	return failed && strings.HasPrefix(l.value("admission_id", v), "adm_") ||
-		l.value("denial", v) == "limit_exceeded"
-}
-
-// record writes the access log of a call, as far as somebody reads it.
+// record writes the access log of a call, and hands settle what its subscription filter would.
 func (g *Gateway) record(c *call, a *answer) {
 	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: len(a.body)}
-	forSettle := g.accessLog.isForSettle(v)
-	if !forSettle && g.config.AccessLogTo == nil {
-		return
-	}
 	text := g.accessLog.render(v)
-	if forSettle {
+	if record, err := gateway.ParseAccessRecord([]byte(text)); err == nil && record.ForSettle() {
 		g.subscription.add(logRecord{at: c.started, text: text})
 	}
 	if g.config.AccessLogTo == nil {

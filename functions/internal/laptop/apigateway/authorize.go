@@ -66,7 +66,7 @@ func (g *Gateway) authorize(c *call) error {
 	}
 	answer, err := parseAuthorizerAnswer(raw)
 	if err != nil {
-		g.log.Error("authorizer gave no valid answer", zap.String("request_id", c.requestID), zap.Error(err))
+		g.log.Error("authorizer gave no valid answer", zap.String("request_id", c.extendedID), zap.Error(err))
 		return refuseAuthorizerAnswer()
 	}
 	c.authorizer = answer.context
@@ -85,7 +85,7 @@ func (g *Gateway) authorizerError(c *call, err error) error {
 	if errors.As(err, &failed) && failed.message == unauthorized {
 		return refuseUnauthorized()
 	}
-	g.log.Error("authorizer failed", zap.String("request_id", c.requestID), zap.Error(err))
+	g.log.Error("authorizer failed", zap.String("request_id", c.extendedID), zap.Error(err))
 	return refuseAuthorizerFailure()
 }
 

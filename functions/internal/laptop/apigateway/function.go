@@ -157,8 +157,8 @@ func (f *function) run(ctx context.Context, payload []byte) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.gateway.log.Error("function panicked", zap.String("function", f.name),
-				zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			o = outcome{err: &functionError{message: fmt.Sprint(p)}}
+				zap.String("panic", boot.Panic(p)), zap.ByteString("stack", debug.Stack()))
+			o = outcome{err: &functionError{message: boot.Panic(p)}}
 		}
 	}()
 	answer, err := f.handler.Invoke(ctx, payload)

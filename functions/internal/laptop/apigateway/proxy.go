@@ -28,13 +28,13 @@ func (g *Gateway) answerProxy(c *call) (*answer, error) {
 	c.integrationLatency = g.now().Sub(began)
 	if err != nil {
 		g.log.Error("function gave no answer", zap.String("function", f.name),
-			zap.String("request_id", c.requestID), zap.Error(err))
+			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, integrationRefusal(err)
 	}
 	response, err := parseProxyResponse(raw)
 	if err != nil {
 		g.log.Error("malformed Lambda proxy response", zap.String("function", f.name),
-			zap.String("request_id", c.requestID), zap.Error(err))
+			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, refuseBadFunction()
 	}
 	c.integrationStatus = response.status
@@ -139,7 +139,7 @@ func (s *scalar) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if strings.HasPrefix(string(data), "{") || strings.HasPrefix(string(data), "[") || string(data) == "null" {
-		return fmt.Errorf("a header has the value %.20s; a string is needed", data)
+		return errors.New("the value of a header is not a string")
 	}
 	*s = scalar(data)
 	return nil
@@ -151,7 +151,7 @@ type statusCode int
 func (s *statusCode) UnmarshalJSON(data []byte) error {
 	n, err := strconv.Atoi(strings.Trim(string(data), `"`))
 	if err != nil {
-		return fmt.Errorf("statusCode %.20s is not a whole number", data)
+		return errors.New("statusCode is not a whole number")
 	}
 	*s = statusCode(n)
 	return nil

@@ -2,10 +2,10 @@ package chargeback
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"io"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
@@ -65,8 +65,8 @@ func ignoreEnd(err error) error {
 
 // add counts a line; false if it isn't a record.
 func (l *LogReading) add(line []byte, p usage.Period) bool {
-	var record struct{ Meter, Operation, Period, Denial string }
-	if json.Unmarshal(line, &record) != nil {
+	record, err := gateway.ParseAccessRecord(line)
+	if err != nil {
 		return false
 	}
 	if record.Denial == string(problem.LimitExceeded) && record.Period == p.String() {

@@ -1,18 +1,19 @@
-package problem
+package external
 
 import (
 	"time"
 
 	"sekisho/functions/internal/outbound"
+	"sekisho/functions/internal/problem"
 )
 
-// upstream gives the failures of calls to the outside their place in HTTP. Their
-// classification, wait and hint depend on what was tried already, so they are written where
-// that is known, in outbound's advice; `sekisho probe` shows the same.
+// failures gives failed calls to the upstream a status and a title. Classification, wait and
+// hint depend on what was tried already, so they come from outbound's advice; `sekisho probe`
+// shows the same.
 //
-// An upstream's 401 or 403 is no 401 of ours: it refused the server's token, and the caller
-// would take its own API key for the culprit.
-var upstream = map[outbound.Code]struct {
+// An upstream's 401 or 403 is not passed on as one: it refused the server's token, and the
+// caller would blame its own API key.
+var failures = map[outbound.Code]struct {
 	status int
 	title  string
 }{
@@ -32,20 +33,20 @@ var upstream = map[outbound.Code]struct {
 	outbound.CodeCancelled:     {503, "Cancelled"},
 }
 
-// unknownWait is told where another call makes sense and nobody knows when: a retryable
-// problem always says how long to wait.
+// unknownWait is for calls that can be tried again, nobody knows when: a retryable problem
+// always says how long to wait.
 const unknownWait = 2 * time.Second
 
-// Upstream makes the problem of a call to the outside that failed. A code without an HTTP
-// status is Internal.
-func Upstream(a outbound.Advice) *Problem {
-	k, ok := upstream[a.Code]
+// upstreamProblem makes the problem of a failed call to the upstream. A code without a status
+// is Internal.
+func upstreamProblem(a outbound.Advice) *problem.Problem {
+	k, ok := failures[a.Code]
 	if !ok {
-		return New(Internal, "")
+		return problem.New(problem.Internal, "")
 	}
-	p := &Problem{
-		Code: Code(a.Code), Status: k.status, Title: k.title,
-		Classification: Classification(a.Classification), Retryable: a.Retryable, RetryAfter: -1, Hint: a.Hint,
+	p := &problem.Problem{
+		Code: problem.Code(a.Code), Status: k.status, Title: k.title,
+		Classification: a.Classification, Retryable: a.Retryable, RetryAfter: -1, Hint: a.Hint,
 	}
 	switch {
 	case a.RetryAfterMs != nil:

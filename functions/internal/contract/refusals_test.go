@@ -1,0 +1,203 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/problem"
+)
+
+// rest is the part of the description that other packages determine.
+type rest struct {
+	StageVariables map[string]map[string]string `yaml:"x-sekisho-stage-variables"`
+	AccessLog      map[string]string            `yaml:"x-sekisho-access-log"`
+	SettleFilter   string                       `yaml:"x-sekisho-settle-filter"`
+	Responses      map[string]rendered          `yaml:"x-amazon-apigateway-gateway-responses"`
+}
+
+// rendered is a GatewayResponse as the description has it.
+type rendered struct {
+	StatusCode         string            `yaml:"statusCode,omitempty"`
+	ResponseParameters map[string]string `yaml:"responseParameters,omitempty"`
+	ResponseTemplates  map[string]string `yaml:"responseTemplates"`
+}
+
+// generated makes the end of openapi.yaml out of what is written above it.
+func generated(t *testing.T, written []byte) []byte {
+	t.Helper()
+	var table struct {
+		Unavailable map[string]problem.Code `yaml:"x-sekisho-unavailable"`
+		Refusals    map[string]problem.Code `yaml:"x-sekisho-refusals"`
+	}
+	if err := yaml.Unmarshal(written, &table); err != nil {
+		t.Fatal(err)
+	}
+	out := rest{
+		StageVariables: map[string]map[string]string{}, AccessLog: gateway.AccessLogFormat(),
+		SettleFilter: gateway.SettleFilter(), Responses: map[string]rendered{},
+	}
+	for state, code := range table.Unavailable {
+		out.StageVariables[state] = stageVariables(known(t, code))
+	}
+	for kind, code := range table.Refusals {
+		p := known(t, code)
+		switch {
+		case code == problem.LimitExceeded:
+			out.Responses[kind] = ofDenial(t, p)
+		case table.Unavailable["open"] == code:
+			out.Responses[kind] = ofUnavailable(t, p, known(t, table.Unavailable["braked"]))
+		default:
+			out.Responses[kind] = of(t, p, strings.HasPrefix(kind, "DEFAULT_"))
+		}
+	}
+	var encoded bytes.Buffer
+	encoder := yaml.NewEncoder(&encoded)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(out); err != nil {
+		t.Fatal(err)
+	}
+	return encoded.Bytes()
+}
+
+func known(t *testing.T, code problem.Code) *problem.Problem {
+	t.Helper()
+	p := problem.New(code, "")
+	if p.Code != code {
+		t.Fatalf("the package problem has no code %q", code)
+	}
+	return p
+}
+
+func stageVariables(p *problem.Problem) map[string]string {
+	body := p.Body()
+	u := gateway.Unavailable{
+		Error: string(body.Error), Classification: string(body.Classification),
+		Retryable: strconv.FormatBool(body.Retryable), RetryAfterMs: "null",
+	}
+	if body.RetryAfterMs != nil {
+		u.RetryAfterMs = gateway.Number(*body.RetryAfterMs)
+	}
+	return u.Variables()
+}
+
+// of renders a problem that is the same for every call. A default keeps the status that API
+// Gateway gives each case of it.
+func of(t *testing.T, p *problem.Problem, isDefault bool) rendered {
+	t.Helper()
+	body := p.Body()
+	r := rendered{StatusCode: strconv.Itoa(p.Status)}
+	if isDefault {
+		r.StatusCode, body.Status = "", 0
+	}
+	if seconds, ok := p.RetryAfterSeconds(); ok {
+		r.ResponseParameters = retryAfter("'" + gateway.Number(seconds) + "'")
+	}
+	r.ResponseTemplates = template(t, body)
+	return r
+}
+
+// ofDenial renders the refusal that the authorizer's figures complete.
+func ofDenial(t *testing.T, p *problem.Problem) rendered {
+	t.Helper()
+	v := gateway.ContextVariables()
+	p.Quota = &problem.Quota{ResetAt: v.ResetAt, UpgradeURL: v.UpgradeURL}
+	return rendered{
+		StatusCode:         strconv.Itoa(p.Status),
+		ResponseParameters: retryAfter(strings.TrimPrefix(v.RetryAfter, "$")),
+		ResponseTemplates: template(t, p.Body(), `"retryAfterMs":null`, `"retryAfterMs":`+v.RetryAfterMs,
+			`"limit":0`, `"limit":`+v.Limit, `"used":0`, `"used":`+v.Used),
+	}
+}
+
+// ofUnavailable renders one answer for two kinds of problem: which of them it is, the stage
+// variables say, and those can't hold sentences.
+func ofUnavailable(t *testing.T, open, braked *problem.Problem) rendered {
+	t.Helper()
+	if open.Status != braked.Status || open.Title != braked.Title {
+		t.Fatalf("%s and %s share an answer of the gateway, so they need the same status and title", open.Code, braked.Code)
+	}
+	v := gateway.UnavailableVariables()
+	body := open.Body()
+	body.Type = strings.ReplaceAll(body.Type, string(open.Code), v.Error)
+	body.Error, body.Classification = problem.Code(v.Error), problem.Classification(v.Classification)
+	body.Retryable, body.RetryAfterMs = false, nil
+	body.Hint = "If error is " + string(open.Code) + ": " + open.Hint + " If error is " + string(braked.Code) + ": " + braked.Hint
+	return rendered{
+		StatusCode: strconv.Itoa(open.Status),
+		ResponseTemplates: template(t, body, `"retryable":false`, `"retryable":`+v.Retryable,
+			`"retryAfterMs":null`, `"retryAfterMs":`+v.RetryAfterMs),
+	}
+}
+
+func retryAfter(source string) map[string]string {
+	return map[string]string{"gatewayresponse.header.Retry-After": source}
+}
+
+// template writes a body. Pairs are what a body of Go can't say: a variable where a number or a
+// boolean is.
+func template(t *testing.T, body problem.Body, pairs ...string) map[string]string {
+	t.Helper()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.TrimSuffix(b.String(), "\n")
+	for i := 0; i < len(pairs); i += 2 {
+		if strings.Count(text, pairs[i]) != 1 {
+			t.Fatalf("%s: want one %s", text, pairs[i])
+		}
+		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
+	}
+	return map[string]string{problem.ContentType: text}
+}
+
+// TestTextsAreWrittenOnce: what a kind of problem says is in the package problem and nowhere else.
+// /register is not a problem; its text has the sentence on keys in it, word for word.
+func TestTextsAreWrittenOnce(t *testing.T) {
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, _, _ := bytes.Cut(source, []byte(lastWritten))
+	if !bytes.Contains(written, []byte("OAuth, and no valid one came: it is missing, mistyped, unknown or revoked. "+problem.HowToSendKey)) {
+		t.Errorf("/register does not say: %s", problem.HowToSendKey)
+	}
+	texts := map[string]string{"openapi.yaml": strings.ReplaceAll(string(written), problem.HowToSendKey, "")}
+	root := filepath.Join("..", "..")
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "problem" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		texts[path] = string(content)
+		return err
+	})
+	if err != nil || len(texts) < 50 {
+		t.Fatalf("%d texts: %v", len(texts), err)
+	}
+	const long = 32 // shorter ones are phrases that anybody may use
+	for _, code := range problem.Codes() {
+		p := problem.New(code, "")
+		for sentence := range strings.SplitSeq(p.Hint, ". ") {
+			if len(sentence) < long {
+				continue
+			}
+			for path, text := range texts {
+				if strings.Contains(text, sentence) {
+					t.Errorf("%s repeats what %s says: %s", path, code, sentence)
+				}
+			}
+		}
+	}
+}

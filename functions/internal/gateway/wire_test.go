@@ -1,0 +1,198 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sekisho/functions/internal/gateway"
+)
+
+// TestContextTravels: what the authorizer hands on, the function and the access log get.
+func TestContextTravels(t *testing.T) {
+	sent := gateway.ContextVariables() // every value is there, and each is another
+	values := sent.Values()
+	for name, value := range values {
+		if !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name) {
+			t.Errorf("API Gateway takes no name like %q", name)
+		}
+		if _, ok := value.(string); !ok {
+			t.Errorf("%s is %T, want a text", name, value)
+		}
+	}
+	values["principalId"], values["integrationLatency"] = "key_a", 12.5 // API Gateway's own
+	if got := gateway.ParseAuthorizerContext(values); got != sent {
+		t.Errorf("got %+v, want %+v", got, sent)
+	}
+	for name, variable := range gateway.AccessLogFormat() {
+		if value, ok := values[name]; ok && value != variable {
+			t.Errorf("the access log takes %s from %s, and the authorizer says %s", name, variable, value)
+		}
+	}
+	if got := (gateway.AuthorizerContext{}).Values(); len(got) != 0 {
+		t.Errorf("an empty context has %v", got)
+	}
+	refused := gateway.AuthorizerContext{Admission: gateway.Admission{Denial: "limit_exceeded"}}.Values()
+	if want := reflect.TypeFor[gateway.Refusal]().NumField() + 1; len(refused) != want {
+		t.Errorf("a refusal has %v, want %d values: the gateway's answer substitutes empty ones too", refused, want)
+	}
+}
+
+func TestQuota(t *testing.T) {
+	var c gateway.AuthorizerContext
+	c.SetQuota(50, 7, 2500e6, 3600e9)
+	limit, used, reset, window, ok := c.Figures()
+	if limit != 50 || used != 7 || reset != 2 || window != 3600 || !ok {
+		t.Errorf("%d, %d, %d, %d, %v", limit, used, reset, window, ok)
+	}
+	c.SetQuota(-1, 7, 1e9, 1e9)
+	if _, _, _, _, ok := c.Figures(); ok {
+		t.Error("no limit has figures")
+	}
+	if _, _, _, _, ok := (gateway.Quota{}).Figures(); ok {
+		t.Error("a call that is not counted has figures")
+	}
+}
+
+// TestRecord: a field without a value is empty, and a client has no say in any of them.
+func TestRecord(t *testing.T) {
+	line, err := json.Marshal(gateway.RecordNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gateway.ParseAccessRecord(line)
+	if err != nil || r != gateway.RecordNames() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = gateway.ParseAccessRecord([]byte(strings.ReplaceAll(string(line), `"`+r.Denial+`":"`+r.Denial+`"`, `"`+r.Denial+`":"-"`)))
+	if err != nil || r.Denial != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for name, variable := range gateway.AccessLogFormat() {
+		switch variable {
+		case "$context.requestId", "$context.httpMethod", "$context.path", "$context.protocol", "$context.identity.userAgent":
+			t.Errorf("%s is %s, which a client can choose", name, variable)
+		}
+	}
+}
+
+func TestUnavailableTravels(t *testing.T) {
+	u := gateway.Unavailable{Error: "braked", Classification: "permanent", Retryable: "false", RetryAfterMs: "null"}
+	variables := u.Variables()
+	variables["other"] = "x"
+	if got := gateway.ParseUnavailable(variables); got != u {
+		t.Errorf("got %+v, want %+v", got, u)
+	}
+}
+
+// TestSettleFilter: CloudWatch Logs, which reads the pattern, and the laptop, which asks
+// ForSettle, deliver the same records.
+func TestSettleFilter(t *testing.T) {
+	admissions := []string{"", "adm_", "adm_0123456789abcdefghij", "adm", "xadm_1", "ADM_1"}
+	statuses := []string{"", "200", "204", "301", "399", "400", "404", "429", "499", "500", "504", "4", "5", "14", "44x"}
+	denials := []string{"", "limit_exceeded", "limit_exceeded2", "other", "LIMIT_EXCEEDED"}
+	matches := 0
+	for _, admission := range admissions {
+		for _, status := range statuses {
+			for _, denial := range denials {
+				r := gateway.AccessRecord{Status: status, Admission: gateway.Admission{AdmissionID: admission, Denial: denial}}
+				got := r.ForSettle()
+				if want := matchesPattern(t, gateway.SettleFilter(), r); got != want {
+					t.Errorf("%+v: ForSettle %v, the pattern %v", r, got, want)
+				}
+				if got {
+					matches++
+				}
+			}
+		}
+	}
+	if all := len(admissions) * len(statuses) * len(denials); matches == 0 || matches == all {
+		t.Errorf("%d of %d records match: nothing was compared", matches, all)
+	}
+}
+
+var term = regexp.MustCompile(`\$\.(\w+) = "([^"]*)"`)
+
+// matchesPattern evaluates a filter pattern for JSON: comparisons of texts, where a * is any
+// text, with && and || and parentheses; && binds closer
+// (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
+func matchesPattern(t *testing.T, pattern string, r gateway.AccessRecord) bool {
+	t.Helper()
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]string
+	if err := json.Unmarshal(encoded, &fields); err != nil {
+		t.Fatal(err)
+	}
+	text, opened := strings.CutPrefix(pattern, "{ ")
+	text, closed := strings.CutSuffix(text, " }")
+	if !opened || !closed {
+		t.Fatalf("%s is not a pattern for JSON", pattern)
+	}
+	text = term.ReplaceAllStringFunc(text, func(comparison string) string {
+		parts := term.FindStringSubmatch(comparison)
+		value, known := fields[parts[1]]
+		if !known {
+			t.Fatalf("the pattern asks for %s, which no record has", parts[1])
+		}
+		glob := "^" + strings.ReplaceAll(regexp.QuoteMeta(parts[2]), `\*`, ".*") + "$"
+		if regexp.MustCompile(glob).MatchString(value) {
+			return "1"
+		}
+		return "0"
+	})
+	for before := ""; text != before; { // inwards out, && ahead of ||
+		before = text
+		text = regexp.MustCompile(`\(([01])\)`).ReplaceAllString(text, "$1")
+		text = strings.ReplaceAll(text, "1 && 1", "1")
+		text = regexp.MustCompile(`0 && [01]|1 && 0`).ReplaceAllString(text, "0")
+		if !strings.Contains(text, "&&") {
+			text = strings.ReplaceAll(text, "0 || 0", "0")
+			text = regexp.MustCompile(`1 \|\| [01]|0 \|\| 1`).ReplaceAllString(text, "1")
+		} else {
+			text = regexp.MustCompile(`\(0 \|\| 0\)`).ReplaceAllString(text, "0")
+			text = regexp.MustCompile(`\((?:1 \|\| [01]|0 \|\| 1)\)`).ReplaceAllString(text, "1")
+		}
+	}
+	if text != "0" && text != "1" {
+		t.Fatalf("%s comes to %q", pattern, text)
+	}
+	return text == "1"
+}
+
+// TestDashboardAsksForTheRecord: the queries of Terraform's dashboard name fields of the record.
+func TestDashboardAsksForTheRecord(t *testing.T) {
+	source, err := os.ReadFile("../../../modules/observability/dashboard.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := slices.Collect(maps.Keys(gateway.AccessLogFormat()))
+	// Beside them a query has the words of its language and the names that it gives its sums.
+	words := strings.Fields("filter like stats count as by bin 5m sort desc or and admitted calls")
+	asked := 0
+	for _, widget := range regexp.MustCompile(`(?s)group = ([^\n]*)\n\s*text  = "((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(string(source), -1) {
+		if widget[1] != "var.api.access_log_group" {
+			continue // another log
+		}
+		query := regexp.MustCompile(`\\"[^"]*\\"|/[^/]*/`).ReplaceAllString(widget[2], "")
+		for _, word := range regexp.MustCompile(`\w+`).FindAllString(query, -1) {
+			if slices.Contains(words, word) {
+				continue
+			}
+			asked++
+			if !slices.Contains(known, word) {
+				t.Errorf("the dashboard asks for %s, which no record has: %s", word, widget[2])
+			}
+		}
+	}
+	if asked < 5 {
+		t.Errorf("only %d fields were found in the dashboard's queries", asked)
+	}
+}
