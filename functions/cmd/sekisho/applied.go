@@ -20,7 +20,7 @@ import (
 	"sekisho/functions/internal/laptop"
 )
 
-// deployment is an applied stack, ready to be served from this machine over its own tables.
+// deployment is an applied stack, ready to be served on the laptop over its own tables.
 type deployment struct {
 	config laptop.Config
 	// leftOut are its functions that no call reaches.
@@ -52,7 +52,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 // onlyApplied refuses flags that would make what is served another thing than what was applied.
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
-		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0,
+		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0,
 		"--upstream, and what goes with it,": c.upstreamFlags.given(),
 	} {
 		if given {

@@ -146,11 +146,9 @@ func (b *Brake) Release(ctx context.Context) (Effect, error) {
 	return Nothing, errRaces
 }
 
-// Resume carries out what is wanted and not done yet, by whomever.
-func (b *Brake) Resume(ctx context.Context) error { return b.settle(ctx, false) }
-
-// Restart is Resume for a process whose ceilings are those it was started with, and not
-// those that it ended with: a brake that was on is put on again, over the new ones.
+// Restart is for a service that starts with the ceilings it was configured with, and not with
+// those that it ended with: a brake that was on, or was asked for meanwhile (Offline), is put
+// on over the new ones.
 func (b *Brake) Restart(ctx context.Context) error {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
@@ -173,32 +171,6 @@ func (b *Brake) Restart(ctx context.Context) error {
 			return fmt.Errorf("save the brake's state: %w", err)
 		}
 		return b.settle(ctx, false)
-	}
-	return errRaces
-}
-
-// Ask records that the brake is wanted, or its release, for a process that can't reach the
-// service: the service itself carries it out.
-func Ask(ctx context.Context, m Memory, on bool, cause Cause, now time.Time) error {
-	for range maxRaces {
-		s, err := m.Load(ctx)
-		if err != nil {
-			return fmt.Errorf("read the brake's state: %w", err)
-		}
-		switch {
-		case on && (s.Phase == On || s.Phase == Braking), !on && (s.Phase == Off || s.Phase == Releasing):
-			return nil
-		case on:
-			if s.Phase == Off {
-				s = s.forget(now)
-			}
-			s = s.begin(cause, now)
-		default:
-			s.Phase, s.ReleasedAt = Releasing, now
-		}
-		if _, err = m.Save(ctx, s); !errors.Is(err, ErrChanged) {
-			return err
-		}
 	}
 	return errRaces
 }

@@ -92,22 +92,21 @@ func (l accessLog) isForSettle(v *variables) bool {
 		l.value("denial", v) == "limit_exceeded"
 }
 
-// record writes the access log of a call, as far as somebody reads it.
+// record writes the access log of a call, where anything reads it.
 func (g *Gateway) record(c *call, a *answer) {
 	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: len(a.body)}
 	forSettle := g.accessLog.isForSettle(v)
-	if !forSettle && g.config.AccessLogTo == nil {
+	if !forSettle && g.config.AccessLog == nil {
 		return
 	}
 	text := g.accessLog.render(v)
-	if forSettle {
-		g.subscription.add(logRecord{at: c.started, text: text})
+	if g.config.AccessLog != nil {
+		// One write for one line: several processes may append to the same file.
+		if _, err := io.WriteString(g.config.AccessLog, text+"\n"); err != nil {
+			g.log.Error("access log could not be written", zap.Error(err))
+		}
 	}
-	if g.config.AccessLogTo == nil {
-		return
-	}
-	// One write for one line: several processes may append to the same file.
-	if _, err := io.WriteString(g.config.AccessLogTo, text+"\n"); err != nil {
-		g.log.Error("access log could not be written", zap.Error(err))
+	if forSettle && g.config.Subscription != nil {
+		g.config.Subscription.Add(c.started, text)
 	}
 }

@@ -31,10 +31,13 @@ func startLayer(t *testing.T) string {
 	t.Cleanup(func() { db.Close() })
 	listener, front := listen(t), listen(t)
 	origin := "http://" + front.Addr().String()
+	functions := laptop.Defaults(map[string]string{boot.KeyCacheSeconds: "0"})
+	mcp := functions["mcp"]
+	mcp.Handler = extendedMCP(t, db, origin)
+	functions["mcp"] = mcp
 	st, err := laptop.New(laptop.Config{
-		Functions: laptop.Defaults(map[string]string{boot.KeyCacheSeconds: "0"}),
-		Stores:    db, Domain: listener.Addr().String(), Stage: "local", Log: t.Output(), Now: time.Now,
-		Replace: map[string]apigateway.Invoker{"mcp": extendedMCP(t, db, origin)},
+		Gateway:   apigateway.Config{Domain: listener.Addr().String(), Stage: "local"},
+		Functions: functions, Stores: db, Log: t.Output(), Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

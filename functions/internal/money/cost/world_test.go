@@ -33,7 +33,7 @@ import (
 type world struct {
 	t      *testing.T
 	base   string
-	stack  *laptop.Stack
+	laptop *laptop.Service
 	ring   account.Keyring
 	wire   *wire
 	access lineCount
@@ -57,7 +57,7 @@ func (l *lineCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// functionLogs counts what the functions log, and not what the stand-in says of itself.
+// functionLogs counts what the functions log, and not what the gateway says of itself.
 type functionLogs struct{ lineCount }
 
 func (l *functionLogs) Write(p []byte) (int, error) {
@@ -93,21 +93,21 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.base = "http://" + listener.Addr().String()
-	w.stack, err = laptop.New(laptop.Config{
+	w.laptop, err = laptop.New(laptop.Config{
 		Functions: laptop.Defaults(map[string]string{boot.Plans: plans.String()}),
-		Stores:    store, Domain: listener.Addr().String(), Stage: "live",
-		Log: &w.logs, AccessLog: &w.access, Now: w.now, Wrap: w.timed,
+		Gateway:   apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
+		Stores:    store, Log: &w.logs, Now: w.now, Wrap: w.timed,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.stack.Server()
+	server := w.laptop.Server()
 	go server.Serve(listener)
 	t.Cleanup(func() {
 		server.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := w.stack.Close(ctx); err != nil {
+		if err := w.laptop.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
@@ -214,19 +214,9 @@ func (w *world) call(via cost.Via, key, postalCode string) (status int, body str
 }
 
 func (w *world) invocations() map[string]int64 {
-	w.t.Helper()
-	response, err := http.Get(w.base + "/_local/invocations")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var byName map[string]int64
-	if err := json.NewDecoder(response.Body).Decode(&byName); err != nil {
-		w.t.Fatal(err)
-	}
 	byRole := map[string]int64{}
-	for name, n := range byName {
-		byRole[role(name)] += n
+	for name, counts := range w.laptop.Functions.Counts() {
+		byRole[role(name)] += int64(counts.Invocations)
 	}
 	return byRole
 }
