@@ -23,6 +23,7 @@ type tally struct{ succeeded, failed int64 }
 // TestKilled: a service that is killed among failing calls, several times, gives each of them
 // back exactly once, and what succeeded stays counted.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	var seen tally
 	key := ""
@@ -136,6 +137,7 @@ func usage(t *testing.T, data string) (used, refunded int64) {
 // TestStoppedDuringACall: Ctrl-C with a call running that takes longer than a stop waits. Its
 // caller is answered, its unit is given back, and all is well.
 func TestStoppedDuringACall(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s")
 	status := make(chan string, 1)

@@ -21,9 +21,15 @@ const (
 	idleTime    = 2 * time.Minute
 )
 
-// graceTime is how long a stop waits for calls to end, and then again for what it has to end
-// itself.
-const graceTime = 5 * time.Second
+// maxHeaderBytes is well over what the gateway takes, so that it is the gateway that refuses.
+const maxHeaderBytes = 64 << 10
+
+const (
+	// graceTime is how long a stop waits for calls to end, and later for refunds.
+	graceTime = 5 * time.Second
+	// answerTime is how long the answers of calls that it had to end may take to go out.
+	answerTime = time.Second
+)
 
 // Server is an HTTP server that leaves as much as it can to the gateway. What is not HTTP at
 // all, such as a path with a broken percent-encoding, net/http still answers with a plain 400.
@@ -34,6 +40,7 @@ func (s *Service) Server() *http.Server {
 		ReadHeaderTimeout:            headerTime,
 		ReadTimeout:                  requestTime,
 		IdleTimeout:                  idleTime,
+		MaxHeaderBytes:               maxHeaderBytes,
 		ErrorLog:                     zap.NewStdLog(s.log),
 	}
 }
@@ -73,26 +80,43 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 // drain takes no more calls and returns when none runs. Clients that neither send nor read are
 // cut off.
 func (s *Service) drain(ctx context.Context, server *http.Server) {
-	patient, cancel := context.WithTimeout(ctx, graceTime)
-	defer cancel()
-	if server.Shutdown(patient) == nil {
+	if shutdown(ctx, server, graceTime) == nil {
 		return
 	}
-	last, cancel := context.WithTimeout(ctx, graceTime)
-	defer cancel()
-	for stopped := false; !stopped && last.Err() == nil; {
-		// Not the authorizer, which may have taken units and not said so yet; nor settle.
-		for _, name := range s.Functions.Names() {
-			if name != Authorizer && name != Settle {
-				s.Functions.Interrupt(name)
+	ended := make(chan struct{})
+	var interrupting sync.WaitGroup
+	interrupting.Go(func() { // again and again: a call may only now get to its function
+		for {
+			s.interrupt()
+			select {
+			case <-ended:
+				return
+			case <-time.After(answerTime / 10):
 			}
 		}
-		soon, cancel := context.WithTimeout(last, graceTime/10)
-		stopped = server.Shutdown(soon) == nil
-		cancel()
+	})
+	if shutdown(ctx, server, answerTime) != nil {
+		_ = server.Close()
 	}
-	_ = server.Close()
 	s.calls.end()
+	close(ended)
+	interrupting.Wait()
+}
+
+func shutdown(ctx context.Context, server *http.Server, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
+
+// interrupt ends the functions that serve calls. The authorizer goes on, because it may have
+// taken units and not said so yet; so does settle.
+func (s *Service) interrupt() {
+	for _, name := range s.Functions.Names() {
+		if name != Authorizer && name != Settle {
+			s.Functions.Interrupt(name)
+		}
+	}
 }
 
 // calls are the requests that are served now.
@@ -112,8 +136,8 @@ func (c *calls) begin() bool {
 	return !c.ended
 }
 
-// end takes no more calls and waits for those that run: short, once their connections are
-// closed and their functions interrupted.
+// end takes no more calls and waits for those that run. Their connections are closed and their
+// functions interrupted, so that is not long.
 func (c *calls) end() {
 	c.mu.Lock()
 	c.ended = true
