@@ -30,7 +30,8 @@ func half(t *testing.T, bytesSent int) (body io.Reader, closeIt func()) {
 // ones still pass, and what was taken is given back.
 func TestBodiesShareMemory(t *testing.T) {
 	f := newFixture(t, script{})
-	const senders, size = 10, 9 << 20
+	const senders, size, share = 10, 3 * smallBody, 12 * smallBody
+	f.bodies.left = share
 	codes := make(chan int, senders)
 	var finish []func()
 	for range senders {
@@ -45,7 +46,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		}()
 	}
 	refused := 0
-	for deadline := time.After(30 * time.Second); refused < senders-maxBodies/size; refused++ {
+	for deadline := time.After(30 * time.Second); refused < senders-share/size; refused++ {
 		select {
 		case code := <-codes:
 			if code != http.StatusTooManyRequests {
@@ -62,10 +63,10 @@ func TestBodiesShareMemory(t *testing.T) {
 	for range senders - refused {
 		<-codes
 	}
-	if f.bodies.left != maxBodies {
-		t.Errorf("%d bytes are left, want %d", f.bodies.left, maxBodies)
+	if f.bodies.left != share {
+		t.Errorf("%d bytes are left, want %d", f.bodies.left, share)
 	}
-	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", 5<<20)), http.StatusOK)
+	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", share)), http.StatusOK)
 }
 
 // TestNoBodyIsReadWithoutAKey: the authorizer decides first.
@@ -85,8 +86,7 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestSlowBody: who stops sending is cut off, and what it was admitted for is recorded as a
-// failure.
+// TestSlowBody: a client that stops sending is cut off, and its call is recorded as a failure.
 func TestSlowBody(t *testing.T) {
 	f := newFixture(t, script{things: func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		t.Errorf("the function ran, with %d bytes", len(e.Body))
