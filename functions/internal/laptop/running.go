@@ -28,8 +28,12 @@ type Running struct {
 	Token string `json:"token"`
 }
 
-// errGone: nobody answers any more, or it is another service.
-var errGone = errors.New("the service is gone")
+// refused is an answer below /_local/ that is not 200.
+type refused struct{ base, status, message string }
+
+func (r *refused) Error() string {
+	return fmt.Sprintf("the service at %s answers %s: %s", r.base, r.status, r.message)
+}
 
 // FindRunning returns the service that runs on a data directory; ok is false where there is
 // none, which includes a file that a killed service left behind.
@@ -46,10 +50,15 @@ func FindRunning(ctx context.Context, data string) (r Running, ok bool, err erro
 		return Running{}, false, fmt.Errorf("%s can't be read; stop the service, remove the file and start it again", path)
 	}
 	err = r.ask(ctx, http.MethodGet, "stage", nil, &struct{}{})
-	if errors.Is(err, errGone) {
+	var other *refused
+	switch {
+	case err == nil:
+		return r, true, nil
+	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &other):
+		// Nobody answers any more, or another program, or a service with another token.
 		return Running{}, false, nil
 	}
-	return r, err == nil, err
+	return Running{}, false, fmt.Errorf("%w; if no service runs on %s, remove %s", err, data, path)
 }
 
 // Publish lets other processes find the service, until remove.
@@ -98,23 +107,18 @@ func (r Running) ask(ctx context.Context, method, what string, body, into any) e
 	}
 	request.Header.Set("Authorization", "Bearer "+r.Token)
 	response, err := http.DefaultClient.Do(request)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return errGone
-	}
 	if err != nil {
 		return fmt.Errorf("ask the service: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("ask the service: %w", err)
-	case what == "stage" && response.StatusCode != http.StatusOK:
-		return errGone // another program, or a later service, has the port now
-	case response.StatusCode != http.StatusOK:
+	}
+	if response.StatusCode != http.StatusOK {
 		var said struct{ Message string }
-		_ = json.Unmarshal(answer, &said)
-		return fmt.Errorf("the service at %s answers %s: %s", r.Base, response.Status, said.Message)
+		_ = json.Unmarshal(answer, &said) // another program says something else
+		return &refused{r.Base, response.Status, said.Message}
 	}
 	return json.Unmarshal(answer, into)
 }
