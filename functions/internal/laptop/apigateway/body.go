@@ -55,13 +55,18 @@ func (g *Gateway) readBody(c *call, w http.ResponseWriter, r *http.Request) erro
 		return nil
 	}
 	from := http.MaxBytesReader(w, r.Body, maxBody)
-	var body bytes.Buffer
+	var blocks []*bytes.Buffer // one buffer would take twice as much while it grows
 	for {
-		n, err := io.CopyN(&body, from, smallBody)
+		block := &bytes.Buffer{}
+		if len(blocks) > 0 {
+			block.Grow(smallBody + bytes.MinRead)
+		}
+		blocks = append(blocks, block)
+		n, err := io.CopyN(block, from, smallBody)
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.Is(err, io.EOF):
-			c.body = strings.ToValidUTF8(body.String(), "\uFFFD")
+			c.body = strings.ToValidUTF8(joined(blocks), "\uFFFD")
 			return nil
 		case errors.As(err, &tooLarge):
 			return refuseTooLarge()
@@ -73,4 +78,16 @@ func (g *Gateway) readBody(c *call, w http.ResponseWriter, r *http.Request) erro
 		}
 		c.held += n
 	}
+}
+
+func joined(blocks []*bytes.Buffer) string {
+	if len(blocks) == 1 {
+		return blocks[0].String()
+	}
+	var all strings.Builder
+	all.Grow(len(blocks) * smallBody)
+	for _, block := range blocks {
+		all.Write(block.Bytes())
+	}
+	return all.String()
 }
