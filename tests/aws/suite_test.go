@@ -47,8 +47,8 @@ func TestSuite(t *testing.T) {
 			"--plans", applied.Applied.Functions["authorizer"].Environment["SEKISHO_PLANS"]),
 	}
 	if os.Getenv("SEKISHO_TEST_AWS_GATEWAY") == "local" {
-		served := binary.Up(t, nil, "--applied", path, "--data", t.TempDir())
-		target.MCPURL, target.APIURL, target.Local = served.MCPURL, served.APIURL, true
+		served := binary.Up(t, nil, t.TempDir(), "--applied", path)
+		target.MCPURL, target.APIURL, target.LocalToken = served.MCPURL, served.APIURL, served.LocalToken
 	}
 	suite.Run(t, target)
 }

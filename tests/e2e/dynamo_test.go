@@ -28,12 +28,12 @@ func TestDynamo(t *testing.T) {
 	plans := fmt.Sprintf(`{%q:%d}`, suite.Plan, suite.Limit)
 	store := []string{"--accounts-table", "e2e-accounts", "--usage-table", "e2e-usage", "--plans", plans}
 	t.Run("suite", func(t *testing.T) {
-		// A hundred concurrent calls queue in moto, which has one thread: on a slow machine the
-		// last one waits longer than the authorizer's 5 seconds.
-		r := binary.Up(t, environment, append(store, "--data", t.TempDir(), "--timeout", "authorizer=28s",
+		// A hundred calls at once queue in moto, which has one thread: on a slow machine the
+		// last of them waits longer than the authorizer's 5 seconds.
+		r := binary.Up(t, environment, t.TempDir(), append(store, "--timeout", "authorizer=28s",
 			"--publish-per-day", "1000", "--upstream-burst", "1000")...)
 		suite.Run(t, suite.Target{
-			MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Upstream: true, Repeats: 10, Settled: 30 * time.Second,
+			MCPURL: r.MCPURL, APIURL: r.APIURL, LocalToken: r.LocalToken, Upstream: true, Repeats: 10, Settled: 30 * time.Second,
 			Sekisho: binary.On(environment, store...),
 		})
 	})

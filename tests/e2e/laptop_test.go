@@ -37,13 +37,13 @@ func run(m *testing.M) int {
 // TestLaptop runs the suite against `sekisho up` over its own database.
 func TestLaptop(t *testing.T) {
 	dir := t.TempDir()
-	r := binary.Up(t, nil, "--data", dir, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit),
+	r := binary.Up(t, nil, dir, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit),
 		"--publish-per-day", "1000", "--upstream-burst", "1000", "--timeout", "authorizer=28s")
 	if r.Keys[suite.Plan] == "" || len(r.Keys) != 1 {
 		t.Errorf("keys %v; want one of plan %s", r.Keys, suite.Plan)
 	}
 	suite.Run(t, suite.Target{
-		MCPURL: r.MCPURL, APIURL: r.APIURL, Local: true, Upstream: true, Repeats: 10, Settled: 10 * time.Second,
+		MCPURL: r.MCPURL, APIURL: r.APIURL, LocalToken: r.LocalToken, Upstream: true, Repeats: 10, Settled: 10 * time.Second,
 		Sekisho: binary.On(nil, "--data", dir),
 	})
 }
@@ -53,7 +53,7 @@ func TestVersion(t *testing.T) {
 	if out, code := binary.Run(t, nil, "--version"); code != 0 || strings.TrimSpace(out) != program.Version {
 		t.Errorf("sekisho --version: exit code %d, %q; want %s", code, out, program.Version)
 	}
-	r := binary.Up(t, nil, "--data", t.TempDir(), "--plan", "demo=1")
+	r := binary.Up(t, nil, t.TempDir(), "--plan", "demo=1")
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}`
 	request, err := http.NewRequestWithContext(t.Context(), "POST", r.MCPURL, strings.NewReader(body))
 	if err != nil {

@@ -46,7 +46,7 @@ func TestThreeSteps(t *testing.T) {
 func serve(t *testing.T, tree string) {
 	binary := filepath.Join(t.TempDir(), "sekisho")
 	run(t, tree, "go", "build", "-o", binary, "./functions/cmd/sekisho")
-	service := program.Program(binary).Up(t, nil, "--data", t.TempDir(), "--plan", "demo=10")
+	service := program.Program(binary).Up(t, nil, t.TempDir(), "--plan", "demo=10")
 	key := service.Keys["demo"]
 	if body := call(t, "GET", service.APIURL+"/v1/dice/roll?count=3", key, ""); !strings.Contains(body, `"rolls":[`) {
 		t.Errorf("over REST: %s", body)

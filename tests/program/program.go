@@ -61,43 +61,80 @@ type Ready struct {
 	Keys map[string]string `json:"keys"`
 	// LeftOut are the applied functions that no call reaches.
 	LeftOut []string `json:"left_out"`
+	// LocalToken opens /_local/. It is not printed: only the data directory has it.
+	LocalToken string `json:"-"`
 }
 
-// Up starts the service, and stops it as Ctrl-C does when the test ends. environment is added
-// to the test's own.
-func (p Program) Up(t testing.TB, environment []string, args ...string) Ready {
+// Service is a running `sekisho up`.
+type Service struct {
+	Ready
+	t       testing.TB
+	command *exec.Cmd
+	out     *bufio.Reader
+	stderr  bytes.Buffer
+	ended   bool
+}
+
+// Up starts the service on data and stops it, as Ctrl-C does, when the test ends. environment
+// is added to that of the test.
+func (p Program) Up(t testing.TB, environment []string, data string, args ...string) *Service {
 	t.Helper()
-	command := exec.Command(string(p), append([]string{"up", "--json", "--listen", "127.0.0.1:0"}, args...)...)
-	command.Env = append(os.Environ(), environment...)
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	out, err := command.StdoutPipe()
+	s := &Service{t: t, command: exec.Command(string(p), append([]string{"up", "--json", "--listen", "127.0.0.1:0", "--data", data}, args...)...)}
+	s.command.Env = append(os.Environ(), environment...)
+	s.command.Stderr = &s.stderr
+	out, err := s.command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := command.Start(); err != nil {
+	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewReader(out)
-	line, err := lines.ReadBytes('\n')
-	t.Cleanup(func() {
-		command.Process.Signal(syscall.SIGINT)
-		more, _ := lines.ReadBytes(0)
-		if err := command.Wait(); err != nil {
-			t.Errorf("stopped with %v: %s", err, stderr.Bytes())
-		}
-		if len(more) > 0 {
-			t.Errorf("more than one line on standard output: %s", more)
-		}
-	})
+	t.Cleanup(s.Stop)
+	s.out = bufio.NewReader(out)
+	line, err := s.out.ReadBytes('\n')
 	if err != nil {
-		t.Fatalf("no line: %v: %s", err, stderr.Bytes())
+		t.Fatalf("no line: %v: %s", err, s.stderr.Bytes())
 	}
-	var r Ready
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := json.Unmarshal(line, &s.Ready); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}
-	return r
+	if s.LocalToken, err = localToken(data); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func localToken(data string) (string, error) {
+	var file struct{ Token string }
+	raw, err := os.ReadFile(filepath.Join(data, "service.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &file)
+	}
+	return file.Token, err
+}
+
+// Stop ends the service as Ctrl-C does, if it has not ended yet. It must end well.
+func (s *Service) Stop() {
+	s.t.Helper()
+	if s.ended {
+		return
+	}
+	s.ended = true
+	s.command.Process.Signal(syscall.SIGINT)
+	more, _ := s.out.ReadBytes(0)
+	if err := s.command.Wait(); err != nil {
+		s.t.Errorf("stopped with %v: %s", err, s.stderr.Bytes())
+	}
+	if len(more) > 0 {
+		s.t.Errorf("more than one line on standard output: %s", more)
+	}
+}
+
+// Kill ends the service at once, without a chance to put anything in order.
+func (s *Service) Kill() {
+	s.ended = true
+	s.command.Process.Kill()
+	_ = s.command.Wait()
 }
 
 // On returns the command line with flags that name a store, in the form that the suite expects.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	"sekisho/functions/internal/brake"
 )
@@ -21,59 +20,64 @@ type brakeCmd struct {
 // brakeFlags say whose brake it is: that of a laptop's directory, or of a deployment.
 type brakeFlags struct {
 	Data     string `help:"Directory of the laptop's data." default:"${data}" placeholder:"DIR"`
-	Function string `help:"Name in AWS of the deployment's function brake, instead of --data; its environment tells the rest." env:"SEKISHO_BRAKE_FUNCTION" placeholder:"NAME"`
+	Function string `help:"Name in AWS of the deployment's function brake, instead of --data; the rest is in its environment." env:"SEKISHO_BRAKE_FUNCTION" placeholder:"NAME"`
 	Region   string `help:"AWS region of --function; by default that of the AWS configuration." placeholder:"REGION"`
 	JSON     bool   `name:"json" help:"Print JSON."`
 }
 
-// brakes is a brake that a command reaches.
-type brakes interface {
+// reachedBrake is what a command can do with a brake.
+type reachedBrake interface {
 	Status(ctx context.Context) (brake.Status, error)
-	On(ctx context.Context, cause brake.Cause) error
+	On(ctx context.Context, reason string) error
 	Off(ctx context.Context) error
-	// Command is how to call a subcommand for this brake.
-	Command(name string) string
-	// Note is what else there is to know; it may be empty.
-	Note() string
 }
 
-func (f brakeFlags) reach(ctx context.Context) (brakes, func() error, error) {
+// brakeTarget is the brake that the flags name.
+type brakeTarget struct {
+	reachedBrake
+	// flags name it again, in the commands that people are told.
+	flags string
+	// note is what else there is to know; it may be empty.
+	note  string
+	close func() error
+}
+
+func (f brakeFlags) reach(ctx context.Context) (*brakeTarget, error) {
 	if f.Function != "" {
-		b, err := f.deployed(ctx)
-		return b, func() error { return nil }, err
+		return f.deployed(ctx)
 	}
 	if f.Region != "" {
-		return nil, nil, badUsage(errors.New("--region goes with --function: `terraform output brake` shows the whole command"))
+		return nil, badUsage(errors.New("--region goes with --function: `terraform output brake` shows the whole command"))
 	}
 	return f.onLaptop(ctx)
 }
 
 // withBrake does something with the brake, and closes what that took.
-func (f brakeFlags) withBrake(ctx context.Context, do func(brakes) error) error {
-	b, done, err := f.reach(ctx)
+func (f brakeFlags) withBrake(ctx context.Context, do func(*brakeTarget) error) error {
+	t, err := f.reach(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(b), done())
+	return errors.Join(do(t), t.close())
 }
 
 // show prints the status as it is now, and returns it.
-func (f brakeFlags) show(ctx context.Context, w io.Writer, b brakes) (brake.Status, error) {
-	status, err := b.Status(ctx)
+func (f brakeFlags) show(ctx context.Context, w io.Writer, t *brakeTarget) (brake.Status, error) {
+	status, err := t.Status(ctx)
 	if err != nil {
 		return status, err
 	}
 	if f.JSON {
 		return status, printJSON(w, status)
 	}
-	return status, showBrake(w, status, b)
+	return status, showBrake(w, status, t)
 }
 
 type brakeStatusCmd struct{ brakeFlags }
 
 func (c brakeStatusCmd) Run(ctx context.Context, s streams) error {
-	return c.withBrake(ctx, func(b brakes) error {
-		_, err := c.show(ctx, s.out, b)
+	return c.withBrake(ctx, func(t *brakeTarget) error {
+		_, err := c.show(ctx, s.out, t)
 		return err
 	})
 }
@@ -84,15 +88,11 @@ type brakeOnCmd struct {
 }
 
 func (c brakeOnCmd) Run(ctx context.Context, s streams) error {
-	cause := brake.Cause{Name: "hand", Text: "Put on by hand, with sekisho brake on."}
-	if c.Reason != "" {
-		cause.Text = "Put on by hand: " + c.Reason
-	}
-	return c.withBrake(ctx, func(b brakes) error {
-		if err := b.On(ctx, cause); err != nil {
+	return c.withBrake(ctx, func(t *brakeTarget) error {
+		if err := t.On(ctx, c.Reason); err != nil {
 			return err
 		}
-		_, err := c.show(ctx, s.out, b)
+		_, err := c.show(ctx, s.out, t)
 		return err
 	})
 }
@@ -100,15 +100,15 @@ func (c brakeOnCmd) Run(ctx context.Context, s streams) error {
 type brakeOffCmd struct{ brakeFlags }
 
 func (c brakeOffCmd) Run(ctx context.Context, s streams) error {
-	return c.withBrake(ctx, func(b brakes) error {
-		before, err := b.Status(ctx)
+	return c.withBrake(ctx, func(t *brakeTarget) error {
+		before, err := t.Status(ctx)
 		if err != nil {
 			return err
 		}
-		if err := b.Off(ctx); err != nil {
+		if err := t.Off(ctx); err != nil {
 			return err
 		}
-		after, err := c.show(ctx, s.out, b)
+		after, err := c.show(ctx, s.out, t)
 		if err != nil || c.JSON {
 			return err
 		}
@@ -117,27 +117,27 @@ func (c brakeOffCmd) Run(ctx context.Context, s streams) error {
 }
 
 // showBrake prints a status for people.
-func showBrake(w io.Writer, status brake.Status, b brakes) error {
+func showBrake(w io.Writer, status brake.Status, t *brakeTarget) error {
 	fmt.Fprintln(w, sentence(status))
-	if note := b.Note(); note != "" {
-		fmt.Fprintln(w, note)
+	if t.note != "" {
+		fmt.Fprintln(w, t.note)
 	}
 	if status.Why != "" {
 		fmt.Fprintf(w, "Why: %s\n", status.Why)
 	}
 	if len(status.Functions) > 0 {
 		fmt.Fprintln(w)
-		t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(t, "FUNCTION\tBEFORE\tNOW")
+		table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "FUNCTION\tBEFORE\tNOW")
 		for _, f := range status.Functions {
-			fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, ceiling(f.Before), ceiling(f.Now))
+			fmt.Fprintf(table, "%s\t%s\t%s\n", f.Name, ceiling(f.Before), ceiling(f.Now))
 		}
-		if err := t.Flush(); err != nil {
+		if err := table.Flush(); err != nil {
 			return err
 		}
 	}
 	if status.State != "off" && status.State != brake.ReleasedByApply {
-		fmt.Fprintf(w, "\nTo release it: %s\n", b.Command("off"))
+		fmt.Fprintf(w, "\nTo release it: sekisho brake off%s\n", t.flags)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func ceiling(n *int) string {
 	}
 }
 
-// showChanged tells of functions that did not get back what they had, since somebody had
+// showChanged names functions that did not get back what they had, because somebody had
 // changed them meanwhile.
 func showChanged(w io.Writer, before, after brake.Status) error {
 	now := map[string]*int{}
@@ -190,23 +190,3 @@ func showChanged(w io.Writer, before, after brake.Status) error {
 	}
 	return nil
 }
-
-// direct is a brake whose service this process can act on.
-type direct struct {
-	*brake.Brake
-	flags string
-}
-
-func (d direct) On(ctx context.Context, cause brake.Cause) error {
-	_, err := d.Trip(ctx, cause, time.Now())
-	return err
-}
-
-func (d direct) Off(ctx context.Context) error {
-	_, err := d.Release(ctx)
-	return err
-}
-
-func (d direct) Note() string { return "" }
-
-func (d direct) Command(name string) string { return "sekisho brake " + name + d.flags }

@@ -90,7 +90,8 @@ func statusCode(t *testing.T, url, key string) int {
 	return response.StatusCode
 }
 
-// TestBrakeOnALaptop: commands of one process, a service in another one, and a restart.
+// TestBrakeOnALaptop: commands reach the service of another process, and work on the data
+// alone while none runs.
 func TestBrakeOnALaptop(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	reserved := []string{"--reserved", "external=5", "--reserved", "convert=0"}
@@ -101,10 +102,8 @@ func TestBrakeOnALaptop(t *testing.T) {
 	if s := brakeStatus(t, "status", "--json", "--data", data); s.On || s.State != "off" || ceilingsOf(s) != running {
 		t.Errorf("before: %+v, %s", s, ceilingsOf(s))
 	}
-	for range 2 { // the second one changes nothing
-		if s := brakeStatus(t, "on", "--json", "--data", data, "--reason", "drill"); !s.On || ceilingsOf(s) != stopped || s.Why != "Put on by hand: drill" {
-			t.Errorf("on: %+v, %s", s, ceilingsOf(s))
-		}
+	if s := brakeStatus(t, "on", "--json", "--data", data, "--reason", "drill"); !s.On || ceilingsOf(s) != stopped || s.Why != "Put on by hand: drill" {
+		t.Errorf("on: %+v, %s", s, ceilingsOf(s))
 	}
 	if code := statusCode(t, base+"/v1/postal/1000001", key); code != http.StatusServiceUnavailable {
 		t.Errorf("a call answers %d, want 503", code)
@@ -115,28 +114,67 @@ func TestBrakeOnALaptop(t *testing.T) {
 			t.Errorf("exit code %d, the status lacks %q: %s", code, part, out)
 		}
 	}
-
-	stop()
-	if s := brakeStatus(t, "status", "--json", "--data", data); !s.On || s.State != "on" {
-		t.Errorf("without a service: %+v", s)
-	}
-	base, _, stop = runUp(t, data, reserved...)
-	if s := brakeStatus(t, "status", "--json", "--data", data); !s.On || ceilingsOf(s) != stopped {
-		t.Errorf("after a restart: %+v, %s", s, ceilingsOf(s))
-	}
 	if s := brakeStatus(t, "off", "--json", "--data", data); s.On || s.State != "off" || ceilingsOf(s) != running {
 		t.Errorf("off: %+v, %s", s, ceilingsOf(s))
 	}
-	if code := statusCode(t, base+"/v1/postal/1000001", key); code != http.StatusOK {
-		t.Errorf("a call answers %d, want 200", code)
+	killed, err := os.ReadFile(filepath.Join(data, "service.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	stop()
 
-	if s := brakeStatus(t, "on", "--json", "--data", data); s.State != "braking" {
+	if _, err := os.Stat(filepath.Join(data, "service.json")); err == nil {
+		t.Error("a service that has stopped can still be found")
+	}
+	if err := os.WriteFile(filepath.Join(data, "service.json"), killed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := brakeStatus(t, "on", "--json", "--data", data); !s.On || s.State != "braking" {
 		t.Errorf("on, without a service: %+v", s)
 	}
+	_, _, stop = runUp(t, data, reserved...)
+	if s := brakeStatus(t, "status", "--json", "--data", data); !s.On || s.State != "on" || ceilingsOf(s) != stopped {
+		t.Errorf("after the start: %+v, %s", s, ceilingsOf(s))
+	}
+	stop()
 	if out, _, code := sekisho(t, "brake", "off", "--data", data); code != 0 || !strings.Contains(out, "The brake is off") || !strings.Contains(out, "No service runs on "+data) {
 		t.Errorf("off, without a service: %d %s", code, out)
+	}
+}
+
+// TestServiceFileIsPrivate: it has the token that stops the service.
+func TestServiceFileIsPrivate(t *testing.T) {
+	data := t.TempDir()
+	path := filepath.Join(data, "service.json")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	runUp(t, data)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want mode 0600", info.Mode(), err)
+	}
+}
+
+// TestAllowedOrigins: pages of the origins that were named may call /mcp, and no others.
+func TestAllowedOrigins(t *testing.T) {
+	base, key, _ := runUp(t, t.TempDir(), "--allow-origin", "http://localhost:6274", "--allow-origin", "https://app.example.com")
+	for origin, want := range map[string]int{
+		"http://localhost:6274": 200, "https://app.example.com": 200, "http://localhost:6275": 403, "https://evil.example": 403,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{"Origin": {origin}, "X-Api-Key": {key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if allowed := response.Header.Get("Access-Control-Allow-Origin"); response.StatusCode != want || (allowed == origin) != (want == 200) {
+			t.Errorf("%s: %d, allowed %q, want %d", origin, response.StatusCode, allowed, want)
+		}
 	}
 }
 

@@ -14,12 +14,13 @@ import (
 	awsbrake "sekisho/functions/internal/aws/brake"
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/brake"
 	handler "sekisho/functions/internal/handler/brake"
 )
 
-// deployed reaches the brake of a deployment. What it stops, and where it remembers, stands
-// in the environment of its function: so there is nothing to configure twice.
-func (f brakeFlags) deployed(ctx context.Context) (brakes, error) {
+// deployed reaches the brake of a deployment. What it stops, and where it remembers, is
+// in the environment of its function, so there is nothing to configure twice.
+func (f brakeFlags) deployed(ctx context.Context) (*brakeTarget, error) {
 	options := []func(*awsconfig.LoadOptions) error{}
 	flags := " --function " + f.Function
 	if f.Region != "" {
@@ -47,16 +48,29 @@ func (f brakeFlags) deployed(ctx context.Context) (brakes, error) {
 	}
 	c, err := handler.ReadConfig(env)
 	if err != nil {
-		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
+		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
 	}
 	table, err := env.Required(boot.AccountsTable)
 	if err != nil {
-		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
+		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
 	}
 	memory := dynamo.New(dynamodb.NewFromConfig(cfg), dynamo.Tables{Accounts: table}).Brake(c.MemoryName())
 	b, err := awsbrake.New(cfg, c, f.Function, memory, time.Now)
 	if err != nil {
 		return nil, err
 	}
-	return direct{b, flags}, nil
+	return &brakeTarget{reachedBrake: deployedBrake{b}, flags: flags, close: func() error { return nil }}, nil
+}
+
+// deployedBrake acts on AWS itself.
+type deployedBrake struct{ *brake.Brake }
+
+func (b deployedBrake) On(ctx context.Context, reason string) error {
+	_, err := b.Trip(ctx, brake.ByHand(reason), time.Now())
+	return err
+}
+
+func (b deployedBrake) Off(ctx context.Context) error {
+	_, err := b.Release(ctx)
+	return err
 }

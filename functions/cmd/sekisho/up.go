@@ -2,22 +2,24 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/laptop"
+	"sekisho/functions/internal/laptop/apigateway"
 )
 
 type upCmd struct {
@@ -27,6 +29,7 @@ type upCmd struct {
 	Plan     []string      `help:"A plan and its monthly limit per key (or unlimited); given once or more, these replace the default plans." placeholder:"NAME=LIMIT"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
 	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
+	Origins  []string      `name:"allow-origin" help:"A web origin whose pages may call /mcp, such as http://localhost:6274; may be given more than once." placeholder:"ORIGIN"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
 	Applied  string        `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
@@ -34,9 +37,6 @@ type upCmd struct {
 
 // longestTimeout is Lambda's own limit (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 const longestTimeout = 15 * time.Minute
-
-// settleTime is how long a stop waits for refunds that are on their way.
-const settleTime = 5 * time.Second
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.Applied != "" {
@@ -46,7 +46,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return badUsage(err)
 	}
+	if err := c.checkOrigins(); err != nil {
+		return badUsage(err)
+	}
 	env := map[string]string{
+		boot.AllowedOrigins:  strings.Join(c.Origins, ","),
 		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
 	}
 	functions, err := c.functions(env)
@@ -78,12 +82,23 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	env[boot.Plans] = st.plans.String()
 	served := laptop.Config{
-		Functions: functions, Stores: st, Stage: laptopStage, Upstream: outside.deps,
+		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
 	return c.serve(ctx, listener, served, func(base string) error {
 		return c.announce(s.out, base, outside.url, st, created)
 	})
+}
+
+// checkOrigins refuses what no browser would send as Origin, and so would never match.
+func (c upCmd) checkOrigins() error {
+	for _, origin := range c.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != strings.ToLower(origin) {
+			return fmt.Errorf("--allow-origin %s: write scheme and host, and a port if it is not the scheme's own, such as http://localhost:6274", origin)
+		}
+	}
+	return nil
 }
 
 // listen takes the address. It comes before keys are made, which are shown once and must
@@ -117,7 +132,7 @@ func reason(err error) error {
 	return err
 }
 
-// serve serves until ctx ends. announce is told where, when it is ready.
+// serve serves until ctx ends, and calls announce with the address when it is ready.
 func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.Config, announce func(base string) error) error {
 	log, err := c.appendTo("log.jsonl")
 	if err != nil {
@@ -129,75 +144,96 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.C
 		return err
 	}
 	defer access.Close()
-	served.Domain, served.Log, served.AccessLog, served.Now = listener.Addr().String(), log, access, time.Now
+	served.Gateway.Domain, served.Gateway.AccessLog = listener.Addr().String(), access
+	served.Log, served.Now, served.LocalToken = log, time.Now, rand.Text()
 	service, err := laptop.New(served)
 	if err != nil {
 		return badUsage(err)
 	}
-	// A brake that was on stays on, from the first request.
-	stopFollowing, err := followBrake(ctx, service)
+	stop, err := c.prepare(ctx, service, listener, served.LocalToken)
 	if err != nil {
 		return errors.Join(err, service.Close(ctx))
 	}
-	defer stopFollowing()
-	server := service.Server()
-	server.ReadHeaderTimeout = 10 * time.Second
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	defer stop()
 	base := "http://" + listener.Addr().String()
-	if served.StageInPath {
-		base += "/" + served.Stage
-	}
-	if served.Brake != nil {
-		remove, err := writeServiceFile(c.Data, "http://"+listener.Addr().String())
-		if err != nil {
-			return badUsage(err)
-		}
-		defer remove()
+	if served.Gateway.StageInPath {
+		base += "/" + served.Gateway.Stage
 	}
 	if err := announce(base); err != nil {
-		return err
+		return errors.Join(err, service.Close(ctx))
 	}
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
-	if err := server.Shutdown(stopping); err != nil {
-		return errors.Join(fmt.Errorf("stop: %w", err), server.Close(), service.Close(stopping))
-	}
-	return service.Close(stopping)
+	return service.Serve(ctx, listener)
 }
 
-// followBrake brings the brake to what it was, and keeps it at what commands want, until the
-// function that it returns is called.
-func followBrake(ctx context.Context, service *laptop.Stack) (stop func(), err error) {
-	if service.Brake == nil {
-		return func() {}, nil
+// replayTime is how long a start waits for the failed calls of an earlier one. What is left is
+// settled while the service runs, or by the next start.
+const replayTime = 30 * time.Second
+
+// prepare does what comes before the first request, until stop. Commands can find the service
+// before it reads the brake's state, so that what they want is never missed.
+func (c upCmd) prepare(ctx context.Context, service *laptop.Service, listener net.Listener, token string) (stop func(), err error) {
+	stop, err = laptop.Running{Base: loopbackBase(listener), Token: token}.Publish(c.Data)
+	if err != nil {
+		return nil, badUsage(err)
 	}
-	if err := service.Brake.Restart(ctx); err != nil {
+	if service.Brake != nil { // one that was on stays on
+		if err := service.Brake.Restart(ctx); err != nil {
+			stop()
+			return nil, err
+		}
+	}
+	replaying, cancel := context.WithTimeout(ctx, replayTime)
+	defer cancel()
+	err = service.Replay(replaying, filepath.Join(c.Data, accessFile), filepath.Join(c.Data, settledFile))
+	if err != nil && replaying.Err() == nil {
+		stop()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	following.Go(func() { service.FollowBrake(ctx) })
-	return func() { cancel(); following.Wait() }, nil
+	return stop, nil
 }
 
-// functions are those of the contract, all with one environment, changed as the flags say.
-// accessFile holds the gateway's record of every request, which `sekisho usage export` reads.
-const accessFile = "access.jsonl"
+// loopbackBase is where this machine reaches the listener.
+func loopbackBase(listener net.Listener) string {
+	at, ok := listener.Addr().(*net.TCPAddr)
+	if ok && at.IP.IsUnspecified() {
+		return "http://127.0.0.1:" + strconv.Itoa(at.Port)
+	}
+	return "http://" + listener.Addr().String()
+}
+
+const (
+	// accessFile holds the gateway's record of every request, which `sekisho usage export` reads.
+	accessFile = "access.jsonl"
+	// settledFile says how far accessFile is settled.
+	settledFile = "settled.json"
+)
 
 func (c upCmd) appendTo(name string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(c.Data, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Join(c.Data, name), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("log file: %w", err))
+	}
+	if err := endLine(f); err != nil {
+		return nil, badUsage(errors.Join(fmt.Errorf("log file: %w", err), f.Close()))
 	}
 	return f, nil
 }
 
+// endLine ends a line that was cut short, so that the next one starts on its own.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.WriteString("\n")
+	return err
+}
+
+// functions are those of the contract, all with one environment, changed as the flags say.
 func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, error) {
 	functions := laptop.Defaults(env)
 	err := change(functions, "reserved", c.Reserved, func(f *laptop.Function, value string) error {

@@ -146,11 +146,9 @@ func (b *Brake) Release(ctx context.Context) (Effect, error) {
 	return Nothing, errRaces
 }
 
-// Resume completes whatever an earlier run left unfinished.
-func (b *Brake) Resume(ctx context.Context) error { return b.carryOut(ctx, false) }
-
-// Restart is Resume for a process that starts with fresh ceilings instead of those it ended
-// with: it puts a brake that was on back on, and records the fresh ceilings.
+// Restart is for a service that starts with its configured ceilings instead of those it ended
+// with: a brake that was on, or was put on meanwhile (Offline), is put on again, and the fresh
+// ceilings are recorded.
 func (b *Brake) Restart(ctx context.Context) error {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
@@ -173,32 +171,6 @@ func (b *Brake) Restart(ctx context.Context) error {
 			return fmt.Errorf("save the brake's state: %w", err)
 		}
 		return b.carryOut(ctx, false)
-	}
-	return errRaces
-}
-
-// Ask records that the brake should be put on or released, for a process that can't reach
-// the service; the service itself carries it out.
-func Ask(ctx context.Context, m Memory, on bool, cause Cause, now time.Time) error {
-	for range maxRaces {
-		s, err := m.Load(ctx)
-		if err != nil {
-			return fmt.Errorf("read the brake's state: %w", err)
-		}
-		switch {
-		case on && (s.Phase == On || s.Phase == Braking), !on && (s.Phase == Off || s.Phase == Releasing):
-			return nil
-		case on:
-			if s.Phase == Off {
-				s = s.forget(now)
-			}
-			s = s.begin(cause, now)
-		default:
-			s.Phase, s.ReleasedAt = Releasing, now
-		}
-		if _, err = m.Save(ctx, s); !errors.Is(err, ErrChanged) {
-			return err
-		}
 	}
 	return errRaces
 }

@@ -353,30 +353,47 @@ func TestRestartKeepsTheBrakeOverNewCeilings(t *testing.T) {
 	}
 }
 
-func TestAskedByAnotherProcess(t *testing.T) {
+// TestOffline: what is wanted while the service does not run, it does when it starts.
+func TestOffline(t *testing.T) {
 	w, b := newWorld()
-	for range 2 {
-		if err := Ask(t.Context(), w, true, Cause{Name: "hand", Text: "By hand."}, w.now()); err != nil {
+	o := Offline{Memory: w, Now: w.now}
+	want := func(state string, on bool) {
+		t.Helper()
+		if s, err := o.Status(t.Context()); err != nil || s.State != state || s.On != on {
+			t.Errorf("%+v, %v; want %s, on %t", s, err, state, on)
+		}
+	}
+	want("off", false)
+	for range 2 { // the second one changes nothing
+		if err := o.On(t.Context(), ByHand("drill")); err != nil {
 			t.Fatal(err)
 		}
+		want("braking", true)
 	}
 	if w.braked {
 		t.Error("asking alone braked")
 	}
-	if err := b.Resume(t.Context()); err != nil {
+	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.wantBraked(t)
-	if len(w.told) != 1 || !strings.Contains(w.told[0], "By hand.") {
+	if len(w.told) != 1 || !strings.Contains(w.told[0], "Put on by hand: drill") {
 		t.Errorf("finance was told %q", w.told)
 	}
-	if err := Ask(t.Context(), w, false, Cause{}, w.now()); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if err := o.Off(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want("off", false)
 	}
-	if err := b.Resume(t.Context()); err != nil {
+	w.apply() // the service starts with what it is configured with
+	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.wantOpen(t)
+	if effect, err := b.Trip(t.Context(), cause, began); err != nil || effect != Stale {
+		t.Errorf("a message from before the release: %s, %v", effect, err)
+	}
 }
 
 func TestStatus(t *testing.T) {

@@ -7,7 +7,8 @@
 // change out in repeatable steps; if it dies half-way, a redelivery of its message, the next
 // message or `sekisho brake on` completes it. A run that finds at its end that the item has
 // changed carries out the newer state. So with any number of concurrent runs, the last
-// change to the item wins.
+// change to the item wins. While a laptop's service does not run, only the item is changed
+// (Offline), and the next start carries it out.
 //
 // The live stage variables say whether the brake is on. While they say "braked", the
 // authorizer admits calls without taking units, so nothing may be able to start: they are

@@ -48,6 +48,15 @@ type Cause struct {
 	Text string `json:"text,omitempty"`
 }
 
+// ByHand is the cause of a brake that a person put on.
+func ByHand(reason string) Cause {
+	c := Cause{Name: "hand", Text: "Put on by hand, with sekisho brake on."}
+	if reason != "" {
+		c.Text = "Put on by hand: " + reason
+	}
+	return c
+}
+
 // ErrChanged means that the stored state is no longer the version that was read.
 var ErrChanged = errors.New("the brake's state was changed by another run")
 

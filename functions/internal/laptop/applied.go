@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
 )
 
-// Applied is what Terraform applied, as the stack's output "applied" tells it.
+// Applied is the output "applied": what Terraform applied.
 type Applied struct {
 	Stage string `json:"stage"`
 	// Body is the OpenAPI document that API Gateway was given.
@@ -65,7 +66,7 @@ func ParseApplied(printed []byte) (Applied, error) {
 const maxNesting = 6
 
 // findApplied collects the objects that have the shape, wherever outputs hold them. The
-// resources of a state are no outputs.
+// resources of a state are not outputs.
 func findApplied(raw json.RawMessage, depth int) []Applied {
 	var members map[string]json.RawMessage
 	if depth > maxNesting || json.Unmarshal(raw, &members) != nil {
@@ -84,7 +85,7 @@ func findApplied(raw json.RawMessage, depth int) []Applied {
 	return found
 }
 
-// allEqual: the same stack may be told by two outputs.
+// allEqual: two outputs may describe the same stack.
 func allEqual(list []Applied) bool {
 	return !slices.ContainsFunc(list, func(a Applied) bool { return a.Body != list[0].Body })
 }
@@ -106,20 +107,22 @@ func (a Applied) checked() (Applied, error) {
 	return a, nil
 }
 
-// Config serves what was applied. What it leaves open are the surroundings: Domain, Log and
-// Now, and the stores, which each function's environment names. platform is what the Lambda
+// Config serves what was applied. The caller adds the surroundings: Domain, logs and clock, and
+// the stores, which each function's environment names. platform is what the Lambda
 // service adds to the environment of every function: region, credentials.
 //
 // leftOut are functions that this program does not have and that no call reaches, because
 // neither a route nor the access log leads to them.
 func (a Applied) Config(platform map[string]string) (c Config, leftOut []string, err error) {
 	c = Config{
-		Description: []byte(a.Body), Stage: a.Stage, StageInPath: true, StageVariables: a.StageVariables,
-		Throttle:  &apigateway.Throttle{Rate: a.Throttle.RatePerSecond, Burst: a.Throttle.Burst},
+		Gateway: apigateway.Config{
+			Description: []byte(a.Body), Stage: a.Stage, StageInPath: true, StageVariables: a.StageVariables,
+			Throttle: &apigateway.Throttle{Rate: a.Throttle.RatePerSecond, Burst: a.Throttle.Burst},
+		},
 		Functions: map[string]Function{},
 	}
-	if err := json.Unmarshal([]byte(a.AccessLogFormat), &c.AccessLogFormat); err != nil {
-		return Config{}, nil, fmt.Errorf("access_log_format is no JSON object of texts: %w", err)
+	if err := json.Unmarshal([]byte(a.AccessLogFormat), &c.Gateway.AccessLogFormat); err != nil {
+		return Config{}, nil, fmt.Errorf("access_log_format is not a JSON object of texts: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Functions)) {
 		f := a.Functions[name]
@@ -145,10 +148,10 @@ func (f AppliedFunction) function(platform map[string]string) Function {
 	env["AWS_LAMBDA_FUNCTION_NAME"] = f.Name
 	env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = strconv.Itoa(f.MemoryMB)
 	maps.Copy(env, f.Environment)
-	return Function{
-		DeployedName: f.Name, Env: env, MemoryMB: f.MemoryMB, Reserved: f.ReservedConcurrency,
+	return Function{Env: env, Function: lambda.Function{
+		DeployedName: f.Name, MemoryMB: f.MemoryMB, Reserved: f.ReservedConcurrency,
 		Timeout: time.Duration(f.TimeoutSeconds) * time.Second,
-	}
+	}}
 }
 
 // Region that the functions are in, as the description names them; "" when it names none.

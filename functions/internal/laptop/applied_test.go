@@ -102,8 +102,9 @@ func TestAppliedConfig(t *testing.T) {
 	if !slices.Equal(leftOut, []string{"guard"}) || len(c.Functions) != 3 {
 		t.Errorf("left out %v of %v", leftOut, slices.Sorted(maps.Keys(c.Functions)))
 	}
-	if c.Stage != "live" || !c.StageInPath || c.StageVariables["state"] != "open" || c.AccessLogFormat["status"] != "$context.status" || c.Throttle.Rate != 10 || c.Throttle.Burst != 20 {
-		t.Errorf("gateway: %+v", c)
+	g := c.Gateway
+	if g.Stage != "live" || !g.StageInPath || g.StageVariables["state"] != "open" || g.AccessLogFormat["status"] != "$context.status" || g.Throttle.Rate != 10 || g.Throttle.Burst != 20 {
+		t.Errorf("gateway: %+v", g)
 	}
 	f := c.Functions["postal"]
 	wantEnv := map[string]string{

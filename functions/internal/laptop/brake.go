@@ -5,20 +5,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"go.uber.org/zap"
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
 	handler "sekisho/functions/internal/handler/brake"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
 )
 
-// Names on this machine of what Terraform calls <name>-money, <name>-spend-rate and
+// Names on the laptop of what Terraform calls <name>-money, <name>-spend-rate and
 // <name>-monthly.
 const (
 	BrakeFunction = "brake"
@@ -27,52 +26,47 @@ const (
 	MonthlyBudget = "local-monthly"
 )
 
-// BrakeName is the name of the brake's state in a store, for a stage on this machine.
+// BrakeName is the name of the brake's state in a store, for a stage on the laptop.
 func BrakeName(stage string) string { return "local/" + stage }
 
-// Brake is the brake of a service on this machine: the function that AWS runs, on a topic
-// of the gateway's.
+// Brake adds a brake to a service: the function that AWS runs, subscribed to the topic about
+// money.
 type Brake struct {
 	Memory brake.Memory
-	// ReleaseCommand is told to people.
+	// ReleaseCommand is what people are told to run.
 	ReleaseCommand string
 }
 
-const (
-	brakeTimeout = time.Minute
-	// followEvery is how often the service looks whether a command wants something of it.
-	followEvery = 200 * time.Millisecond
-)
+const brakeTimeout = time.Minute
 
-// addBrake builds the brake and its function. It acts on the gateway, which is built after
-// the functions.
-func (c Config) addBrake(functions map[string]apigateway.Function) (*brake.Brake, *service, error) {
+// addBrake builds the brake and its function, over the functions and the gateway that it acts
+// on.
+func (s *Service) addBrake(c Config) error {
 	api, err := contract.Load()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	log, err := boot.NewLogger(boot.Map(nil), BrakeFunction, c.Log)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	env, err := handler.ReadConfig(boot.Map(map[string]string{
-		boot.BrakeFunctions: strings.Join(Spending(slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: apigateway.TopicARN(MoneyTopic),
-		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.APIID: "local", boot.Stage: c.Stage,
+		boot.BrakeFunctions: strings.Join(Spending(slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
+		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.APIID: "local", boot.Stage: c.Gateway.Stage,
 	}))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	s := &service{states: api.StageVariables}
-	b := &brake.Brake{
-		Name: c.Stage, Functions: env.Functions, ReleaseCommand: c.Brake.ReleaseCommand,
-		Memory: c.Brake.Memory, Ceilings: s, Switch: s, Announcer: s, Now: c.Now,
+	acted := controls{functions: s.Functions, gateway: s.gateway, topics: s.topics, states: api.StageVariables}
+	s.Brake = &brake.Brake{
+		Name: c.Gateway.Stage, Functions: env.Functions, ReleaseCommand: c.Brake.ReleaseCommand,
+		Memory: c.Brake.Memory, Ceilings: acted, Switch: acted, Announcer: acted, Now: s.now,
 	}
-	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: b, Log: log}
-	functions[BrakeFunction] = apigateway.Function{
+	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: s.Brake, Log: log}
+	return s.Functions.Add(BrakeFunction, lambda.Function{
 		Handler: boot.Consume(h.Handle),
-		Timeout: brakeTimeout, Reserved: apigateway.Unreserved,
-	}
-	return b, s, nil
+		Timeout: brakeTimeout, Reserved: lambda.Unreserved,
+	})
 }
 
 // Spending leaves those of the functions that the brake stops: those that serve calls, but
@@ -83,62 +77,44 @@ func Spending(functions []string) []string {
 	})
 }
 
-// FollowBrake carries out what commands of other processes want of the brake, until ctx ends.
-func (s *Stack) FollowBrake(ctx context.Context) {
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		state, err := s.Brake.Memory.Load(ctx)
-		if err == nil && (state.Phase == brake.Braking || state.Phase == brake.Releasing) {
-			err = s.Brake.Resume(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("the brake could not be followed", zap.Error(err))
-		}
-	}
+// controls are what the brake acts on.
+type controls struct {
+	functions *lambda.Functions
+	gateway   *apigateway.Gateway
+	topics    *lambda.Topics
+	states    map[string]map[string]string
 }
 
-// service is the gateway as the brake acts on it.
-type service struct {
-	gateway atomic.Pointer[apigateway.Gateway]
-	states  map[string]map[string]string
-}
-
-func (s *service) Reserved(_ context.Context, function string) (int, error) {
-	n, ok := s.gateway.Load().Reserved(function)
+func (c controls) Reserved(_ context.Context, function string) (int, error) {
+	n, ok := c.functions.Reserved(function)
 	if !ok {
 		return 0, brake.ErrNoFunction
 	}
 	return n, nil
 }
 
-func (s *service) SetReserved(_ context.Context, function string, n int) error {
-	return s.gateway.Load().SetReserved(function, n)
+func (c controls) SetReserved(_ context.Context, function string, n int) error {
+	return c.functions.SetReserved(function, n)
 }
 
-func (s *service) Braked(context.Context) (bool, error) {
-	return brake.Says(s.gateway.Load().StageVariables(), s.states), nil
+func (c controls) Braked(context.Context) (bool, error) {
+	return brake.Says(c.gateway.StageVariables(), c.states), nil
 }
 
 // SetBraked changes the contract's variables and leaves others alone. Only the brake
 // changes them while the service runs.
-func (s *service) SetBraked(_ context.Context, on bool) error {
-	variables := s.gateway.Load().StageVariables()
+func (c controls) SetBraked(_ context.Context, on bool) error {
+	variables := c.gateway.StageVariables()
 	if variables == nil {
 		variables = map[string]string{}
 	}
-	maps.Copy(variables, brake.Variables(s.states, on))
-	s.gateway.Load().SetStageVariables(variables)
+	maps.Copy(variables, brake.Variables(c.states, on))
+	c.gateway.SetStageVariables(variables)
 	return nil
 }
 
-func (s *service) Announce(_ context.Context, subject, text string) error {
-	s.gateway.Load().Publish(MoneyTopic, events.SNSEntity{
+func (c controls) Announce(_ context.Context, subject, text string) error {
+	c.topics.Announce(MoneyTopic, events.SNSEntity{
 		Subject: subject, Message: text,
 		MessageAttributes: map[string]any{brake.Mark: map[string]string{"Type": "String", "Value": "announcement"}},
 	})

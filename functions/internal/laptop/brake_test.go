@@ -20,14 +20,14 @@ import (
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
-	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
 )
 
-// ceilings that the drills begin with: those of some, and none for all other functions.
+// ceilings that the drills start with: those of some, and none for all other functions.
 var ceilings = func() map[string]int {
-	all := map[string]int{laptop.BrakeFunction: apigateway.Unreserved}
+	all := map[string]int{laptop.BrakeFunction: lambda.Unreserved}
 	for name := range laptop.Defaults(nil) {
-		all[name] = apigateway.Unreserved
+		all[name] = lambda.Unreserved
 	}
 	maps.Copy(all, map[string]int{"convert": 0, "external": 5, "postal": 7})
 	return all
@@ -45,7 +45,7 @@ func startWithBrake(t *testing.T, change func(*laptop.Config)) *service {
 				c.Functions[name] = f
 			}
 		}
-		c.Brake = &laptop.Brake{Memory: c.Stores.Brake(laptop.BrakeName(c.Stage)), ReleaseCommand: "sekisho brake off"}
+		c.Brake = &laptop.Brake{Memory: c.Stores.Brake(laptop.BrakeName(c.Gateway.Stage)), ReleaseCommand: "sekisho brake off"}
 		if change != nil {
 			change(c)
 		}
@@ -69,21 +69,14 @@ func (s *service) publish(topic string, m map[string]any) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.call(http.MethodPost, "/_local/topics/"+topic, "", string(body))
+	return s.local(http.MethodPost, "topics/"+topic, string(body))
 }
 
-// reserved is the reserved concurrency of every function, as the gateway has it.
+// reserved is the reserved concurrency of every function.
 func (s *service) reserved() map[string]int {
-	s.t.Helper()
-	var functions map[string]struct {
-		Reserved int `json:"reserved_concurrency"`
-	}
-	if err := json.Unmarshal(s.call("GET", "/_local/functions", "", "").body, &functions); err != nil {
-		s.t.Fatal(err)
-	}
 	reserved := map[string]int{}
-	for name, f := range functions {
-		reserved[name] = f.Reserved
+	for name, counts := range s.Functions.Counts() {
+		reserved[name] = counts.Reserved
 	}
 	return reserved
 }
@@ -92,7 +85,7 @@ func (s *service) reserved() map[string]int {
 func (s *service) announcements() (told []string) {
 	s.t.Helper()
 	var kept []events.SNSEntity
-	if err := json.Unmarshal(s.call("GET", "/_local/topics/money", "", "").body, &kept); err != nil {
+	if err := json.Unmarshal(s.local("GET", "topics/money", "").body, &kept); err != nil {
 		s.t.Fatal(err)
 	}
 	for _, m := range kept {
@@ -121,7 +114,7 @@ func (s *service) wantRunning() {
 	if got := s.reserved(); !maps.Equal(got, ceilings) {
 		s.t.Errorf("ceilings %v, want %v as before the brake", got, ceilings)
 	}
-	if a := s.call("GET", "/_local/stage", "", ""); !strings.Contains(string(a.body), `"unavailable_error":"unavailable"`) {
+	if a := s.local("GET", "stage", ""); !strings.Contains(string(a.body), `"unavailable_error":"unavailable"`) {
 		s.t.Errorf("stage %s", a.body)
 	}
 }
@@ -220,7 +213,7 @@ func TestDrill(t *testing.T) {
 	}
 	s.checkBraked(secret.Reveal())
 
-	if _, err := s.stack.Brake.Release(t.Context()); err != nil {
+	if _, err := s.Brake.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.wantRunning()
@@ -263,7 +256,7 @@ func (s *service) checkBraked(key string) {
 		}
 	}
 	// Where mcp itself is left running, the tool says the same.
-	if err := s.stack.SetReserved("mcp", -1); err != nil {
+	if err := s.Functions.SetReserved("mcp", -1); err != nil {
 		s.t.Fatal(err)
 	}
 	if body := string(s.mcpCall(key, "postal.lookup", `{"postal_code":"1000001"}`).body); !strings.Contains(body, `"isError":true`) || !strings.Contains(body, `\"error\":\"braked\"`) {
@@ -272,7 +265,7 @@ func (s *service) checkBraked(key string) {
 	if body := string(s.mcpCall(key, "utility.get_usage", `{}`).body); !strings.Contains(body, "monthly_used") || strings.Contains(body, `"isError":true`) {
 		s.t.Errorf("utility.get_usage: %s", body)
 	}
-	if err := s.stack.SetReserved("mcp", 0); err != nil {
+	if err := s.Functions.SetReserved("mcp", 0); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -317,7 +310,7 @@ func TestMessagesWithoutEffect(t *testing.T) {
 	send("money", map[string]any{"Message": told[0]}, "neither an alarm nor a budget", s.wantStopped)
 	send("other", map[string]any{"Message": ok}, "another topic", s.wantStopped)
 
-	if _, err := s.stack.Brake.Release(t.Context()); err != nil {
+	if _, err := s.Brake.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.wantRunning()
@@ -325,64 +318,40 @@ func TestMessagesWithoutEffect(t *testing.T) {
 	send("money", map[string]any{"Message": alarm(t), "MessageAttributes": own}, "the brake's own message", s.wantRunning)
 }
 
-// TestBrakeSurvivesARestart, and commands of another process are followed.
-func TestBrakeSurvivesARestart(t *testing.T) {
+// TestBrakeByHand: put on and released through the service, over a restart with other
+// ceilings.
+func TestBrakeByHand(t *testing.T) {
 	s := startWithBrake(t, nil)
-	memory := s.stores.Brake(laptop.BrakeName("local"))
-	if err := brake.Ask(t.Context(), memory, true, brake.Cause{Name: "hand", Text: "By hand."}, time.Now()); err != nil {
-		t.Fatal(err)
+	order := func(body string, want int) brake.Status {
+		t.Helper()
+		a := s.local("POST", "brake", body)
+		var status brake.Status
+		if err := json.Unmarshal(a.body, &status); a.status != want || err != nil {
+			t.Fatalf("%s: %d %s, want %d", body, a.status, a.body, want)
+		}
+		return status
 	}
-	// What was asked for while no service ran is done before the first request.
-	if err := s.stack.Brake.Restart(t.Context()); err != nil {
+	for range 2 { // the second one changes nothing
+		if status := order(`{"on":true,"reason":"drill"}`, 200); !status.On || status.State != "on" || status.Why != "Put on by hand: drill" {
+			t.Errorf("%+v", status)
+		}
+		s.wantStopped()
+	}
+	if told := s.announcements(); len(told) != 1 || !strings.Contains(told[0], "Put on by hand: drill") {
+		t.Errorf("finance was told %q", told)
+	}
+	memory := s.stores.Brake(laptop.BrakeName("local"))
+	s = startWithBrake(t, func(c *laptop.Config) { c.Brake.Memory = memory })
+	if err := s.Brake.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.wantStopped()
-	again := startWithBrake(t, func(c *laptop.Config) { c.Brake.Memory = memory })
-	if err := again.stack.Brake.Restart(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, bad := range []string{`{}`, `{"reason":"x"}`, `stop`, `{"on":"yes"}`} {
+		order(bad, 400)
 	}
-	again.wantStopped()
-
-	ctx, cancel := context.WithCancel(t.Context())
-	var following sync.WaitGroup
-	following.Go(func() { again.stack.FollowBrake(ctx) })
-	defer func() { cancel(); following.Wait() }()
-	if err := brake.Ask(t.Context(), memory, false, brake.Cause{}, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		state, err := memory.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if state.Phase == brake.Off {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("still %s after a minute", state.Phase)
-		}
-	}
-	again.wantRunning()
-}
-
-// TestOnlyThisMachinePublishes: a message can stop the service.
-func TestOnlyThisMachinePublishes(t *testing.T) {
-	s := startWithBrake(t, nil)
-	body, _ := json.Marshal(map[string]string{"Message": alarm(t)})
-	for name, c := range map[string]struct {
-		body   string
-		header []string
-		status int
-	}{
-		"a web page":       {string(body), []string{"Origin", "https://example.com"}, 403},
-		"a form":           {string(body), []string{"Content-Type", "text/plain"}, 400},
-		"no JSON":          {"stop", nil, 400},
-		"nothing in it":    {"{}", nil, 400},
-		"more than 256 KB": {`{"Message":"` + strings.Repeat("x", 256<<10) + `"}`, nil, 400},
-	} {
-		if a := s.call("POST", "/_local/topics/money", "", c.body, c.header...); a.status != c.status {
-			t.Errorf("%s: %d %s, want %d", name, a.status, a.body, c.status)
-		}
+	s.wantStopped()
+	if status := order(`{"on":false}`, 200); status.On || status.State != "off" {
+		t.Errorf("%+v", status)
 	}
 	s.wantRunning()
 }
@@ -395,7 +364,7 @@ func TestTheBrakeStopsAllButWhatItMayNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	stops := map[string]bool{}
-	for _, name := range s.stack.Brake.Functions {
+	for _, name := range s.Brake.Functions {
 		stops[name] = true
 	}
 	for _, op := range api.Operations {

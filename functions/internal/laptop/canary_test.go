@@ -88,7 +88,7 @@ func TestCanary(t *testing.T) {
 		conn.Close()
 	})
 	access := &lockedBuffer{}
-	s := startWithUpstream(t, upstream, map[string]string{boot.PublishPerDay: "1000"}, func(c *laptop.Config) { c.AccessLog = access })
+	s := startWithUpstream(t, upstream, map[string]string{boot.PublishPerDay: "1000"}, func(c *laptop.Config) { c.Gateway.AccessLog = access })
 	owner, _ := s.newKey("demo")
 	other, _ := s.newKey("demo")
 
@@ -118,7 +118,7 @@ func TestCanary(t *testing.T) {
 	sending.Wait()
 	planted = append(planted, canary{core: owner.Reveal()[len(apikey.Prefix):][:16]})
 	where[planted[len(planted)-1].core] = "the caller's own key"
-	if err := s.stack.Flush(t.Context()); err != nil {
+	if err := s.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 

@@ -201,6 +201,7 @@ func talkative(w http.ResponseWriter, r *http.Request) {
 // TestNoUpstreamTokenInAnyLog looks through all that the service says and writes while its
 // upstream fails in every way.
 func TestNoUpstreamTokenInAnyLog(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stats/{id}", talkative)
 	mux.HandleFunc("POST /publications", func(w http.ResponseWriter, r *http.Request) {

@@ -1,5 +1,3 @@
-// Package laptop puts the whole service together in one process: the functions that AWS runs,
-// behind the stand-in for API Gateway, over any store.
 package laptop
 
 import (

@@ -77,7 +77,7 @@ func testExact(t *testing.T, g Target, call func(key) (passed bool, fault string
 		})
 		ran := g.started(t)["postal"] - before["postal"]
 		u := g.usageOf(t, k)
-		if passed != Limit || u.Used != Limit || *u.Remaining != 0 || g.Local && ran != Limit {
+		if passed != Limit || u.Used != Limit || *u.Remaining != 0 || g.LocalToken != "" && ran != Limit {
 			t.Errorf("%d passed, %d used, %d remaining, %d invocations; want %d, %d, 0, %d",
 				passed, u.Used, *u.Remaining, ran, Limit, Limit, Limit)
 		}

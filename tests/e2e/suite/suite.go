@@ -31,10 +31,10 @@ type Target struct {
 	Sekisho func(t testing.TB, args ...string) string
 	// Settled is how long a refund may take to arrive.
 	Settled time.Duration
-	// Local targets count invocations, under /_local.
-	Local bool
-	// Upstream targets call the laptop's upstream, with a burst of 1,000 calls and 1,000
-	// publications a day. Other targets must have no upstream.
+	// LocalToken opens /_local/, where a laptop counts invocations; "" for other targets.
+	LocalToken string
+	// Upstream: the tools external.* call the laptop's upstream, at most 1,000 times at once,
+	// and 1,000 publications a day are allowed. Other targets must have no upstream.
 	Upstream bool
 	// Repeats is how often to run the concurrent tests, at least 1.
 	Repeats int
@@ -270,7 +270,7 @@ func (g Target) settles(t testing.TB, k key, want int64) {
 			t.Errorf("monthly_used is %d, want %d", used, want)
 			return
 		}
-		if g.Local {
+		if g.LocalToken != "" {
 			time.Sleep(20 * time.Millisecond)
 		} else {
 			time.Sleep(time.Second) // AWS bills each request
@@ -281,7 +281,7 @@ func (g Target) settles(t testing.TB, k key, want int64) {
 // started returns how often each function ran; nil if the target can't say.
 func (g Target) started(t testing.TB) map[string]int {
 	t.Helper()
-	if !g.Local {
+	if g.LocalToken == "" {
 		return nil
 	}
 	at, err := url.Parse(g.APIURL)
@@ -290,7 +290,7 @@ func (g Target) started(t testing.TB) map[string]int {
 	}
 	at.Path = "/_local/invocations" // not below the stage
 	var counts map[string]int
-	decode(t, send(t, http.MethodGet, at.String(), "", "").Body, &counts)
+	decode(t, send(t, http.MethodGet, at.String(), "", "", header("Authorization", "Bearer "+g.LocalToken)).Body, &counts)
 	return counts
 }
 

@@ -30,8 +30,8 @@ type service struct {
 func up(t *testing.T, flags ...string) *service {
 	t.Helper()
 	s := &service{dir: t.TempDir()}
-	flags = append([]string{"--data", s.dir, "--plan", roomy + "=unlimited", "--plan", tiny + "=1"}, flags...)
-	s.Ready = shared.binary.Up(t, nil, flags...)
+	flags = append([]string{"--plan", roomy + "=unlimited", "--plan", tiny + "=1"}, flags...)
+	s.Ready = shared.binary.Up(t, nil, s.dir, flags...).Ready
 	return s
 }
 

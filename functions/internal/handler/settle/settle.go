@@ -88,7 +88,7 @@ func (h *Handler) settle(ctx context.Context, line string, denials map[denied]in
 		}
 		return "", nil
 	}
-	refund, due, err := refundOf(record)
+	refund, due, err := RefundOf(record)
 	if err != nil {
 		h.Log.Warn("settle: record left", zap.String("request_id", record.RequestID), zap.Error(err))
 		return "", nil
@@ -117,10 +117,10 @@ func (h *Handler) addDenials(ctx context.Context, denials map[denied]int64) erro
 	return nil
 }
 
-// refundOf returns what a record gives back. due is false when the call succeeded or took
+// RefundOf returns what a record gives back. due is false when the call succeeded or took
 // nothing. An error means that a field can't be what the authorizer wrote; it names the field
 // and quotes nothing.
-func refundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error) {
+func RefundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error) {
 	if r.AdmissionID == "" {
 		return usage.Refund{}, false, nil
 	}

@@ -225,7 +225,7 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		refund, due, err := refundOf(r)
+		refund, due, err := RefundOf(r)
 		if err == nil && due && (refund.Units < 1 || refund.Cap < usage.Unlimited || refund.AdmissionID == "") {
 			t.Fatalf("%q gives a refund that can't be: %+v", line, refund)
 		}

@@ -72,14 +72,16 @@ func (f accessLogField) value(v *variables) string {
 func (g *Gateway) record(c *call, a *answer) {
 	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: len(a.body)}
 	text := g.accessLog.render(v)
-	if record, err := gateway.ParseAccessRecord([]byte(text)); err == nil && record.ForSettle() {
-		g.subscription.add(logRecord{at: c.started, text: text})
+	if g.config.AccessLog != nil {
+		// One write for one line: several processes may append to the same file.
+		if _, err := io.WriteString(g.config.AccessLog, text+"\n"); err != nil {
+			g.log.Error("access log could not be written", zap.Error(err))
+		}
 	}
-	if g.config.AccessLogTo == nil {
+	if g.config.Subscription == nil {
 		return
 	}
-	// One write for one line: several processes may append to the same file.
-	if _, err := io.WriteString(g.config.AccessLogTo, text+"\n"); err != nil {
-		g.log.Error("access log could not be written", zap.Error(err))
+	if record, err := gateway.ParseAccessRecord([]byte(text)); err == nil && record.ForSettle() {
+		g.config.Subscription.Add(c.started, text)
 	}
 }

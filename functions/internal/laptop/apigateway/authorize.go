@@ -9,16 +9,18 @@ import (
 	"strconv"
 
 	"go.uber.org/zap"
+
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 // unauthorized is the error with which an authorizer says 401, to the letter
 // (AGW/apigateway-use-lambda-authorizer.html).
 const unauthorized = "Unauthorized"
 
-// describedAuthorizer finds the function that the description names as authorizer, nil when
+// describedAuthorizer finds the function that the description names as authorizer, "" when
 // it names none: the contract leaves that to Terraform. One whose answers are cached is
 // refused, because this gateway asks every time and would hide that.
-func (g *Gateway) describedAuthorizer() (*function, error) {
+func (g *Gateway) describedAuthorizer(description []byte) (string, error) {
 	var doc struct {
 		Components struct {
 			SecuritySchemes map[string]struct {
@@ -29,20 +31,20 @@ func (g *Gateway) describedAuthorizer() (*function, error) {
 			} `json:"securitySchemes"`
 		} `json:"components"`
 	}
-	if err := json.Unmarshal(g.description, &doc); err != nil {
-		return nil, fmt.Errorf("security schemes: %w", err)
+	if err := json.Unmarshal(description, &doc); err != nil {
+		return "", fmt.Errorf("security schemes: %w", err)
 	}
-	var found *function
+	found := ""
 	for name, scheme := range doc.Components.SecuritySchemes {
 		a := scheme.Authorizer
 		if a.URI == "" {
 			continue
 		}
 		if a.TTL == nil || *a.TTL != 0 {
-			return nil, fmt.Errorf("security scheme %s: the answers of its authorizer are cached, so calls would not be counted; set authorizerResultTtlInSeconds to 0", name)
+			return "", fmt.Errorf("security scheme %s: the answers of its authorizer are cached, so calls would not be counted; set authorizerResultTtlInSeconds to 0", name)
 		}
-		if found = g.functionCalled(functionInURI(a.URI)); found == nil {
-			return nil, fmt.Errorf("security scheme %s: its authorizer %s is not among the functions (%s)", name, a.URI, g.functionNames())
+		if found = g.config.Functions.Find(functionInURI(a.URI)); found == "" {
+			return "", fmt.Errorf("security scheme %s: its authorizer %s is not among the functions (%s)", name, a.URI, g.functionNames())
 		}
 	}
 	return found, nil
@@ -59,7 +61,7 @@ func (g *Gateway) authorize(c *call) error {
 		return refuseAuthorizerFailure()
 	}
 	began := g.now()
-	raw, err := g.authorizer.invoke(payload, c.route.limit)
+	raw, err := g.config.Functions.Invoke(g.authorizer, payload, c.route.limit)
 	c.authorizerLatency = g.now().Sub(began)
 	if err != nil {
 		return g.authorizerError(c, err)
@@ -81,8 +83,8 @@ func (g *Gateway) authorize(c *call) error {
 }
 
 func (g *Gateway) authorizerError(c *call, err error) error {
-	var failed *functionError
-	if errors.As(err, &failed) && failed.message == unauthorized {
+	var failed *lambda.Failure
+	if errors.As(err, &failed) && failed.Message == unauthorized {
 		return refuseUnauthorized()
 	}
 	g.log.Error("authorizer failed", zap.String("request_id", c.extendedID), zap.Error(err))

@@ -13,6 +13,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 const typeOnly = `{"text/plain":"$context.error.responseType $context.authorizer.reason"}`
@@ -26,26 +29,29 @@ const allTypes = `"DEFAULT_4XX":{"responseTemplates":` + typeOnly + `},"DEFAULT_
 
 // TestDescribedAuthorizer: what Terraform applied names its authorizer, and that is asked.
 func TestDescribedAuthorizer(t *testing.T) {
-	describe := func(authorizer, ttl string) *Gateway {
-		return &Gateway{
-			functions:   map[string]*function{"gate": {name: "gate", deployed: "stack-gate"}},
-			description: []byte(`{"components":{"securitySchemes":{"key":{"x-amazon-apigateway-authorizer":{` + ttl + `"authorizerUri":"` + uri(authorizer) + `"}}}}}`),
-		}
+	gate := lambda.Function{Handler: answers(`{}`), DeployedName: "stack-gate", Reserved: lambda.Unreserved}
+	functions, err := lambda.New(map[string]lambda.Function{"gate": gate}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if f, err := describe("stack-gate", `"authorizerResultTtlInSeconds":0,`).describedAuthorizer(); err != nil || f == nil || f.name != "gate" {
-		t.Errorf("%v, %v", f, err)
+	g := &Gateway{config: Config{Functions: functions}}
+	describe := func(authorizer, ttl string) []byte {
+		return []byte(`{"components":{"securitySchemes":{"key":{"x-amazon-apigateway-authorizer":{` + ttl + `"authorizerUri":"` + uri(authorizer) + `"}}}}}`)
 	}
-	for says, g := range map[string]*Gateway{
+	if name, err := g.describedAuthorizer(describe("stack-gate", `"authorizerResultTtlInSeconds":0,`)); err != nil || name != "gate" {
+		t.Errorf("%q, %v", name, err)
+	}
+	for says, description := range map[string][]byte{
 		"set authorizerResultTtlInSeconds to 0": describe("stack-gate", `"authorizerResultTtlInSeconds":300,`),
 		"cached":                                describe("stack-gate", ""), // left out it is 300
 		"not among the functions":               describe("stack-door", `"authorizerResultTtlInSeconds":0,`),
 	} {
-		if _, err := g.describedAuthorizer(); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := g.describedAuthorizer(description); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v; want %q", err, says)
 		}
 	}
-	if f, err := (&Gateway{description: []byte(`{}`)}).describedAuthorizer(); f != nil || err != nil {
-		t.Errorf("an authorizer out of nothing: %v, %v", f, err)
+	if name, err := g.describedAuthorizer([]byte(`{}`)); name != "" || err != nil {
+		t.Errorf("an authorizer out of nothing: %q, %v", name, err)
 	}
 }
 
@@ -97,7 +103,7 @@ func reports(text string) Invoker {
 func TestRefusalHeaders(t *testing.T) {
 	f := newFixture(t, script{
 		authorizer: answers(policy("Deny", "*", `{"retry_after":17}`)), refusals: allTypes,
-		change: func(c *Config) { c.StageVariables = map[string]string{"state": "open"} },
+		change: func(c *setup) { c.StageVariables = map[string]string{"state": "open"} },
 	})
 	h := f.call("GET", "/things/7", "", "X-Mine", "mine").Header()
 	wantHeader(t, h, "Retry-After", "17")
@@ -124,7 +130,7 @@ func TestAuthorizerTimeoutAndThrottle(t *testing.T) {
 		})
 		f := newFixture(t, script{authorizer: hangs, refusals: allTypes})
 		wantStatus(t, f.call("GET", "/things/7", ""), 500)
-		if err := f.SetReserved("authorizer", 0); err != nil {
+		if err := f.functions.SetReserved("authorizer", 0); err != nil {
 			t.Fatal(err)
 		}
 		w := f.call("GET", "/things/7", "")
@@ -157,7 +163,7 @@ func TestNothingIsCached(t *testing.T) {
 }
 
 func TestAuthorizerEvent(t *testing.T) {
-	f := newFixture(t, script{change: func(c *Config) { c.StageVariables = map[string]string{"state": "open"} }})
+	f := newFixture(t, script{change: func(c *setup) { c.StageVariables = map[string]string{"state": "open"} }})
 	f.call("GET", "/things/a%2Fb/?q=1&q=x%20y", "", "X-Api-Key", "k", "X-Two", "1", "X-Two", "2")
 	e := f.authorized[0]
 	want := events.APIGatewayCustomAuthorizerRequestTypeRequest{

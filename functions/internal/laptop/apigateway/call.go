@@ -1,13 +1,13 @@
 package apigateway
 
 import (
-	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 // Limits of API Gateway, in bytes (AGW/api-gateway-execution-service-limits-table.html).
@@ -25,7 +25,7 @@ type call struct {
 	started time.Time
 	method  string
 	// rawPath is the path as sent, still percent-encoded. path is that of the event: without
-	// the stage, and with one slash at its begin (localstack/localstack, parse.py).
+	// the stage, and with one slash at its start (localstack/localstack, parse.py).
 	rawPath, path string
 	// stagePath is the part of the path that names the stage, such as /prod, mostly empty.
 	stagePath string
@@ -36,6 +36,8 @@ type call struct {
 	headers   http.Header
 	query     map[string][]string
 	body      string
+	// held is the memory that the body was given, in bytes; see memory.
+	held int64
 
 	requestID, extendedID string
 	stageVariables        map[string]string
@@ -60,7 +62,7 @@ func (g *Gateway) newCall(r *http.Request) *call {
 		stageVariables: *g.variables.Load(),
 	}
 	if c.requestID == "" {
-		c.requestID = newUUID()
+		c.requestID = lambda.NewRequestID()
 	}
 	c.rawPath, c.rawQuery = target(r)
 	c.path = "/" + strings.TrimLeft(c.rawPath, "/")
@@ -73,7 +75,7 @@ func (g *Gateway) newCall(r *http.Request) *call {
 func target(r *http.Request) (path, query string) {
 	uri := r.RequestURI
 	if uri == "" || !strings.HasPrefix(uri, "/") {
-		// A request made in a test, or one with an absolute URI.
+		// A request with an absolute URI, or one made in a test.
 		uri = r.URL.EscapedPath()
 		if r.URL.RawQuery != "" {
 			uri += "?" + r.URL.RawQuery
@@ -144,26 +146,5 @@ func (c *call) checkHeaders(r *http.Request) error {
 	if size > maxHeaders {
 		return &refusal{kind: "DEFAULT_4XX", status: http.StatusBadRequest, message: "HTTP header is larger than 10240 bytes."}
 	}
-	return nil
-}
-
-// readBody reads the body, and never more than one byte over the limit.
-func (c *call) readBody(w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength > maxBody {
-		w.Header().Set("Connection", "close") // or net/http would read on
-		return refuseTooLarge()
-	}
-	if r.Body == nil {
-		return nil
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return refuseTooLarge()
-	}
-	if err != nil {
-		return &refusal{kind: "DEFAULT_4XX", status: http.StatusBadRequest, message: "Bad Request"}
-	}
-	c.body = strings.ToValidUTF8(string(body), "\uFFFD")
 	return nil
 }

@@ -1,9 +1,9 @@
 // Package apigateway is the laptop's stand-in for the data plane of an API Gateway REST API:
-// routes, REQUEST authorizer, gateway responses, mock and Lambda proxy integrations,
-// reserved concurrency, timeouts, and the access log with its subscription.
+// routes, REQUEST authorizer, gateway responses, mock and Lambda proxy integrations, and the
+// access log. Functions run in package lambda.
 //
-// It is built from the description that AWS gets, and calls the handlers that run in AWS,
-// with the same JSON between the two. Where the real service is odd, so is this one. The
+// It is built from the description that AWS gets, and passes functions the JSON that they get
+// in AWS. Where the real service is odd, so is this one. The
 // sources (AGW/ is docs.aws.amazon.com/apigateway/latest/developerguide/):
 //
 //   - A trailing slash reaches the same resource; the event keeps it in path. Parameters in
@@ -26,19 +26,21 @@
 //   - A body that is not UTF-8 arrives with U+FFFD in place of the bad bytes, and an answer
 //     marked isBase64Encoded goes out as it stands, because the API declares no binary
 //     media types. AGW/api-gateway-payload-encodings.html
-//   - A function that fails, panics, times out or answers something else than a proxy
-//     response is a 502 through DEFAULT_5XX; one that is throttled is an
+//   - A function that fails, panics, times out or answers anything but a proxy response is a
+//     502 through DEFAULT_5XX; one that is throttled is an
 //     INTEGRATION_FAILURE; 29 s without an answer are an INTEGRATION_TIMEOUT.
 //   - A client that goes away does not stop the function that serves it.
 //
 // Where nothing public says what the real service does, this one decides: the stage's
-// throttle comes before the authorizer, so that a throttled call takes no units; headers
+// throttle comes before the authorizer, so that a throttled call takes no units; so does the
+// check of a Content-Length that is too large, but the body itself is read after it; headers
 // that are too large are a 400; a resource that lacks the method is not passed over for a
-// greedy one; several slashes at the begin of a path count as one.
+// greedy one; several slashes at the start of a path count as one.
 //
 // What it does not do: validators, models, usage plans, API keys of API Gateway, VTL beyond
-// variables, caching, streaming, binary media types, canaries. It differs knowingly in three
+// variables, caching, streaming, binary media types, canaries. It differs on purpose in four
 // things: X-Forwarded-For holds only the address that called (the real service appends it
-// to what the client sent), values in the access log are escaped as JSON, and a proxy
-// response must name its status (the real one takes 200 for a missing one).
+// to what the client sent), values in the access log are escaped as JSON, a proxy
+// response must name its status (the real one takes 200 for a missing one), and large bodies
+// share a bounded memory (body.go).
 package apigateway

@@ -2,7 +2,6 @@ package apigateway
 
 import (
 	"strings"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -63,7 +62,7 @@ func (c *call) authorizerMap() map[string]any {
 	for name, value := range c.authorizer {
 		m[name] = value
 	}
-	m["integrationLatency"] = milliseconds(c.authorizerLatency)
+	m["integrationLatency"] = c.authorizerLatency.Milliseconds()
 	return m
 }
 
@@ -117,5 +116,3 @@ func orEmpty[M ~map[string]V, V any](m M) M {
 	}
 	return m
 }
-
-func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

@@ -1,13 +1,12 @@
 package apigateway
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,24 +14,41 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 // IntegrationTimeout is API Gateway's default limit for an integration (AGW/limits.html).
 const IntegrationTimeout = 29 * time.Second
+
+// Functions is what a gateway needs of Lambda.
+type Functions interface {
+	// Names of all functions, in order.
+	Names() []string
+	// Find returns a function's own name, given that or its name in AWS; "" if there is none.
+	Find(name string) string
+	// Invoke runs a function once and waits for it, for at most limit. The errors are those
+	// of package lambda.
+	Invoke(function string, payload []byte, limit time.Duration) ([]byte, error)
+}
+
+// Subscription takes the records of the access log that are about failed or denied calls.
+type Subscription interface {
+	Add(at time.Time, record string)
+}
+
+// Invoker is lambda.Invoker.
+type Invoker = lambda.Invoker
 
 // Config says what a Gateway serves.
 type Config struct {
 	// Description is the OpenAPI document as JSON, either the contract or what Terraform
 	// applied of it. Nil means the embedded contract.
 	Description []byte
-	// Functions by name. Each function that the description names must be here.
-	Functions map[string]Function
-	// Authorizer and Settle are names of functions. An authorizer is needed where an
-	// operation has security; what the description names goes before this. Without Settle
-	// the access log goes nowhere.
-	Authorizer, Settle string
-	// Subscriber is the function that gets the messages of topics; empty for none.
-	Subscriber string
+	// Functions must have each one that the description names.
+	Functions Functions
+	// Authorizer is the name of a function. One is needed where an operation has security;
+	// what the description names goes before this.
+	Authorizer string
 
 	// Stage is the stage's name; empty means "local".
 	Stage string
@@ -43,19 +59,16 @@ type Config struct {
 	// Domain is the host, with its port, that requestContext names: what the client says
 	// in Host is never believed. Empty means "localhost".
 	Domain string
-	// AccessLog maps the fields of a record to variables; nil takes the description's.
-	AccessLog map[string]string
-	// AccessLogTo takes every record, one line and one Write each, from many goroutines at
-	// once; an *os.File does. Nil means that nothing but Settle reads the log.
-	AccessLogTo io.Writer
 	// Throttle is the stage's; nil means none.
 	Throttle *Throttle
-	// LowerCaseHeaders delivers header names in lower case (aws/aws-sdk-js#2719).
-	LowerCaseHeaders bool
-	// IntegrationTimeout replaces that of the description; 0 keeps it, or 29 s.
-	IntegrationTimeout time.Duration
-	// FlushDelay is how long records wait for others before they go to Settle; 0 means 20 ms.
-	FlushDelay time.Duration
+
+	// AccessLogFormat maps the fields of a record to variables; nil takes the description's.
+	AccessLogFormat map[string]string
+	// AccessLog takes every record, one line and one Write each, before the answer goes out,
+	// from many goroutines at once; an *os.File does. Nil means none.
+	AccessLog io.Writer
+	// Subscription to the access log; nil means none.
+	Subscription Subscription
 
 	// Now is the clock of timestamps and of the throttle; nil means time.Now.
 	Now func() time.Time
@@ -65,52 +78,27 @@ type Config struct {
 
 // Gateway serves one stage of one API. It is safe for concurrent use.
 type Gateway struct {
-	config       Config
-	description  []byte
-	routes       *routes
-	refusals     map[string]contract.GatewayResponse
-	functions    map[string]*function
-	authorizer   *function
-	variables    atomic.Pointer[map[string]string]
-	accessLog    accessLog
-	subscription *subscription
-	topics       topics
-	throttle     *bucket
-	now          func() time.Time
-	log          *zap.Logger
-
-	// running ends when the gateway is closed, and with it the contexts of all functions.
-	running context.Context
-	stop    context.CancelFunc
+	config     Config
+	routes     *routes
+	refusals   map[string]contract.GatewayResponse
+	authorizer string
+	variables  atomic.Pointer[map[string]string]
+	accessLog  accessLog
+	throttle   *bucket
+	bodies     memory
+	now        func() time.Time
+	log        *zap.Logger
 }
 
 // New builds a Gateway. The error says what in the configuration does not fit together.
 func New(c Config) (*Gateway, error) {
 	setDefaults(&c)
-	api, err := parse(c.Description)
-	if err != nil {
-		return nil, fmt.Errorf("local: %w", err)
-	}
-	g := &Gateway{
-		config: c, description: c.Description, refusals: api.GatewayResponses,
-		functions: map[string]*function{}, now: c.Now, log: c.Log,
-	}
-	g.running, g.stop = context.WithCancel(context.Background())
-	for name, f := range c.Functions {
-		if g.functions[name], err = newFunction(name, f, g); err != nil {
-			return nil, fmt.Errorf("local: %w", err)
-		}
-	}
-	if g.routes, err = g.buildRoutes(api); err != nil {
-		return nil, fmt.Errorf("local: %w", err)
-	}
-	if err := g.nameRoles(); err != nil {
-		return nil, fmt.Errorf("local: %w", err)
+	g := &Gateway{config: c, now: c.Now, log: c.Log, bodies: memory{left: maxBodies}}
+	if err := g.build(); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g.SetStageVariables(c.StageVariables)
-	g.accessLog = newAccessLog(c.AccessLog, api.AccessLog)
 	g.throttle = newBucket(c.Throttle, c.Now())
-	g.subscription = newSubscription(g, g.functions[c.Settle])
 	return g, nil
 }
 
@@ -124,9 +112,6 @@ func setDefaults(c *Config) {
 	if c.Domain == "" {
 		c.Domain = "localhost"
 	}
-	if c.FlushDelay == 0 {
-		c.FlushDelay = 20 * time.Millisecond
-	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -135,53 +120,40 @@ func setDefaults(c *Config) {
 	}
 }
 
-// nameRoles finds the functions that are no integration.
-func (g *Gateway) nameRoles() error {
-	described, err := g.describedAuthorizer()
+// build reads the description.
+func (g *Gateway) build() error {
+	api, err := parse(g.config.Description)
 	if err != nil {
 		return err
 	}
-	if g.authorizer = described; described == nil {
-		g.authorizer = g.functions[g.config.Authorizer]
+	g.refusals = api.GatewayResponses
+	g.accessLog = newAccessLog(g.config.AccessLogFormat, api.AccessLog)
+	if g.routes, err = g.buildRoutes(api, g.config.Description); err != nil {
+		return err
 	}
-	if g.authorizer == nil && g.routes.secured {
+	described, err := g.describedAuthorizer(g.config.Description)
+	if err != nil {
+		return err
+	}
+	if g.authorizer = cmp.Or(described, g.config.Functions.Find(g.config.Authorizer)); g.authorizer == "" && g.routes.secured {
 		return fmt.Errorf("authorizer %q is not among the functions (%s), and operations need one",
 			g.config.Authorizer, g.functionNames())
-	}
-	if settle := g.config.Settle; settle != "" && g.functions[settle] == nil {
-		return fmt.Errorf("settle function %q is not among the functions (%s)", settle, g.functionNames())
-	}
-	g.topics.subscriber = g.functions[g.config.Subscriber]
-	if subscriber := g.config.Subscriber; subscriber != "" && g.topics.subscriber == nil {
-		return fmt.Errorf("subscriber %q is not among the functions (%s)", subscriber, g.functionNames())
 	}
 	return nil
 }
 
-func (g *Gateway) functionNames() string {
-	return strings.Join(slices.Sorted(maps.Keys(g.functions)), ", ")
-}
+func (g *Gateway) functionNames() string { return strings.Join(g.config.Functions.Names(), ", ") }
 
-// Server is an HTTP server that leaves as much as it can to the gateway. What is no HTTP at
-// all, such as a path with a broken percent-encoding, net/http still answers with a plain 400.
-func (g *Gateway) Server() *http.Server {
-	return &http.Server{
-		Handler:                      g,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is an unknown route
-		ReadHeaderTimeout:            10 * time.Second,
-		ErrorLog:                     zap.NewStdLog(g.log),
-	}
-}
+// Description is the document that is served.
+func (g *Gateway) Description() []byte { return g.config.Description }
 
-// ServeHTTP serves one request: first what is only for the laptop, then the API.
+// ServeHTTP serves one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, localPrefix) {
-		g.serveLocal(w, r)
-		return
-	}
 	c := g.newCall(r)
+	defer func() { g.bodies.give(c.held) }()
 	answer := g.answer(c, w, r)
-	// The record comes before the answer, so that whoever has the answer can wait for it.
+	// The record comes before the answer, so that a caller that has the answer can count on
+	// the record, even if this process is killed.
 	g.record(c, answer)
 	answer.write(w)
 }
@@ -216,57 +188,25 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 	if !g.throttle.take(g.now()) {
 		return refuseThrottled()
 	}
-	if err := c.readBody(w, r); err != nil {
+	if err := c.checkLength(w, r); err != nil {
 		return err
 	}
-	if c.route.public {
-		return nil
+	if !c.route.public {
+		if err := g.authorize(c); err != nil {
+			return err
+		}
 	}
-	return g.authorize(c)
+	return g.readBody(c, w, r)
 }
 
-// Reserved is the reserved concurrency of a function; ok is false if there is none of the name.
-func (g *Gateway) Reserved(name string) (n int, ok bool) {
-	f := g.functions[name]
-	if f == nil {
-		return 0, false
-	}
-	return f.snapshot().Reserved, true
-}
+// Stage is the stage's name.
+func (g *Gateway) Stage() string { return g.config.Stage }
 
 // StageVariables are those of the requests that come now.
 func (g *Gateway) StageVariables() map[string]string { return maps.Clone(*g.variables.Load()) }
-
-// SetReserved changes the reserved concurrency of a function: -1 unreserved, 0 off. Calls
-// that run go on.
-func (g *Gateway) SetReserved(name string, n int) error {
-	f := g.functions[name]
-	if f == nil {
-		return fmt.Errorf("local: no function %q; there are %s", name, g.functionNames())
-	}
-	if n < Unreserved {
-		return fmt.Errorf("local: reserved concurrency of %s must be -1 (unreserved), 0 (off) or more, not %d", name, n)
-	}
-	f.setReserved(n)
-	return nil
-}
 
 // SetStageVariables replaces the stage variables, for the requests that come after.
 func (g *Gateway) SetStageVariables(variables map[string]string) {
 	v := maps.Clone(variables)
 	g.variables.Store(&v)
-}
-
-// Flush waits until the access log up to now has been taken by the settle function. The
-// error is that of ctx.
-func (g *Gateway) Flush(ctx context.Context) error { return g.subscription.flush(ctx) }
-
-// Close delivers what is left of the access log and stops. It waits no longer than ctx, and
-// not for functions that hang: their contexts end. The error is that of ctx, when records
-// were left undelivered.
-func (g *Gateway) Close(ctx context.Context) error {
-	err := g.subscription.close(ctx)
-	g.stop()
-	g.topics.deliveries.Wait() // short: an invocation ends with the gateway
-	return err
 }

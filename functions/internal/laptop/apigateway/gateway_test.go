@@ -1,7 +1,6 @@
 package apigateway
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -9,35 +8,29 @@ import (
 	"time"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 // newContractGateway serves the real contract, with one handler for all of its functions.
-func newContractGateway(t testing.TB, authorizer, business Invoker, change func(*Config)) *fixture {
+func newContractGateway(t testing.TB, authorizer, business Invoker, change func(*setup)) *fixture {
 	t.Helper()
 	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{
-		Authorizer: "authorizer", StageVariables: api.StageVariables["open"],
-		Functions: map[string]Function{"authorizer": {Handler: authorizer, Reserved: Unreserved}},
+	c := setup{
+		Config:    Config{Authorizer: "authorizer", StageVariables: api.StageVariables["open"]},
+		Functions: map[string]lambda.Function{"authorizer": {Handler: authorizer, Reserved: lambda.Unreserved}},
 	}
 	for _, name := range api.Functions() {
-		c.Functions[name] = Function{Handler: business, Reserved: Unreserved}
+		c.Functions[name] = lambda.Function{Handler: business, Reserved: lambda.Unreserved}
 	}
 	if change != nil {
 		change(&c)
 	}
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return &fixture{Gateway: g}
+	f := &fixture{}
+	f.open(t, c)
+	return f
 }
 
 // problemOf checks that a refusal is a problem document and returns it.
@@ -63,7 +56,7 @@ func TestContractRefusals(t *testing.T) {
 	fine, ok := answers(`{"statusCode":200,"body":"{}"}`), answers(policy("Allow", "*", `{}`))
 	for name, tc := range map[string]struct {
 		authorizer, business Invoker
-		change               func(*Config)
+		change               func(*setup)
 		method, path, body   string
 		headers              []string
 		status               int
@@ -81,10 +74,10 @@ func TestContractRefusals(t *testing.T) {
 		"malformed":         {business: answers(`{}`), status: 502, code: "internal", retryAfter: "1"},
 		"too large":         {method: "POST", path: "/v1/convert/width", body: strings.Repeat("x", maxBody+1), status: 413, code: "too_large"},
 		"headers":           {headers: []string{"X-Long", strings.Repeat("x", maxHeaders)}, status: 400, code: "bad_request"},
-		"throttled":         {change: func(c *Config) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled", retryAfter: "1"},
+		"throttled":         {change: func(c *setup) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled", retryAfter: "1"},
 		"no concurrency":    {change: reserve("postal", 0), status: 503, code: "unavailable"},
 		"authorizer is off": {change: reserve("authorizer", 0), status: 503, code: "store_unavailable", retryAfter: "5"},
-		"braked": {change: func(c *Config) {
+		"braked": {change: func(c *setup) {
 			reserve("postal", 0)(c)
 			api, _ := contract.Load()
 			c.StageVariables = api.StageVariables["braked"]
@@ -118,27 +111,11 @@ func either(given, otherwise Invoker) Invoker {
 	return otherwise
 }
 
-func reserve(name string, n int) func(*Config) {
-	return func(c *Config) {
+func reserve(name string, n int) func(*setup) {
+	return func(c *setup) {
 		f := c.Functions[name]
 		f.Reserved = n
 		c.Functions[name] = f
-	}
-}
-
-// TestBrake: functions off and stage variables changed while the gateway runs.
-func TestBrake(t *testing.T) {
-	f := newContractGateway(t, answers(policy("Allow", "*", `{}`)), answers(`{"statusCode":200}`), nil)
-	wantStatus(t, f.call("GET", "/v1/postal/1000001", ""), 200)
-	api, _ := contract.Load()
-	f.SetStageVariables(api.StageVariables["braked"])
-	if err := f.SetReserved("postal", 0); err != nil {
-		t.Fatal(err)
-	}
-	w := f.call("GET", "/v1/postal/1000001", "")
-	wantStatus(t, w, 503)
-	if p := problemOf(t, w.Body.String()); p["error"] != "braked" || p["retryable"] != false || p["retryAfterMs"] != nil {
-		t.Errorf("problem %v", p)
 	}
 }
 
@@ -156,15 +133,15 @@ func TestContractMocks(t *testing.T) {
 	if !strings.Contains(w.Body.String(), "invalid_client_metadata") {
 		t.Errorf("register %s", w.Body)
 	}
-	for name := range f.functions {
-		if got := f.functions[name].snapshot().Invocations; got != 0 {
+	for name, counts := range f.functions.Counts() {
+		if counts.Invocations != 0 {
 			t.Errorf("%s was invoked", name)
 		}
 	}
 }
 
 func TestMock(t *testing.T) {
-	f := newFixture(t, script{refusals: allTypes, change: func(c *Config) {
+	f := newFixture(t, script{refusals: allTypes, change: func(c *setup) {
 		c.StageVariables = map[string]string{"mock_status": "200"}
 	}})
 	w := f.call("POST", "/mock", "", "X-Amzn-RequestId", "r-1")
@@ -181,42 +158,9 @@ func TestMock(t *testing.T) {
 	wantStatus(t, f.call("POST", "/mock", ""), http.StatusInternalServerError)
 }
 
-func TestLocalAPI(t *testing.T) {
-	f := newFixture(t, script{things: nil})
-	f.call("GET", "/things/7", "")
-	f.call("GET", "/open", "")
-	if err := f.SetReserved("things", 0); err != nil {
-		t.Fatal(err)
-	}
-	f.call("GET", "/open", "")
-	local := func(path string, into any) {
-		t.Helper()
-		w := f.callURL("GET", path)
-		wantStatus(t, w, 200)
-		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var invocations map[string]int
-	local("/_local/invocations", &invocations)
-	if invocations["things"] != 2 || invocations["authorizer"] != 1 || invocations["settle"] != 0 || len(invocations) != 3 {
-		t.Errorf("invocations %v", invocations)
-	}
-	var functions map[string]counts
-	local("/_local/functions", &functions)
-	if want := (counts{Invocations: 2, Throttles: 1, TimeoutSeconds: 5}); functions["things"] != want {
-		t.Errorf("things %+v, want %+v", functions["things"], want)
-	}
-	if got := f.callURL("GET", "/_local/description").Body.String(); got != string(applied("")) {
-		t.Errorf("description %s", got)
-	}
-	wantStatus(t, f.callURL("GET", "/_local/other"), 404)
-	wantStatus(t, f.callURL("POST", "/_local/invocations"), 405)
-}
-
 func TestThrottle(t *testing.T) {
 	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
-	f := newFixture(t, script{change: func(c *Config) {
+	f := newFixture(t, script{change: func(c *setup) {
 		c.Throttle = &Throttle{Rate: 2, Burst: 3}
 		c.Now = func() time.Time { return now }
 	}})
@@ -236,7 +180,7 @@ func TestThrottle(t *testing.T) {
 // TestEmbeddedDescription: without a description the contract is served, whole.
 func TestEmbeddedDescription(t *testing.T) {
 	f := newContractGateway(t, answers(`{}`), answers(`{}`), nil)
-	if got := f.callURL("GET", "/_local/description").Body.String(); got != string(contract.Document()) {
+	if got := string(f.Description()); got != string(contract.Document()) {
 		t.Error("another description is served")
 	}
 }
@@ -286,7 +230,7 @@ func projection(t *testing.T) []byte {
 func TestProjectionServesTheSame(t *testing.T) {
 	allowed, echo := answers(policy("Allow", "*", `{}`)), answers(`{"statusCode":200,"body":"{}"}`)
 	whole := newContractGateway(t, allowed, echo, nil)
-	part := newContractGateway(t, allowed, echo, func(c *Config) { c.Description = projection(t) })
+	part := newContractGateway(t, allowed, echo, func(c *setup) { c.Description = projection(t) })
 	api, _ := contract.Load()
 	for _, op := range api.Operations {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
@@ -297,8 +241,8 @@ func TestProjectionServesTheSame(t *testing.T) {
 			}
 		}
 	}
-	for name, f := range whole.functions {
-		if got, want := part.functions[name].snapshot(), f.snapshot(); got != want || want.Invocations == 0 {
+	for name, want := range whole.functions.Counts() {
+		if got := part.functions.Counts()[name]; got != want || want.Invocations == 0 {
 			t.Errorf("%s: %+v and %+v", name, want, got)
 		}
 	}

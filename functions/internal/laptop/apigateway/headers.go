@@ -66,14 +66,7 @@ func (g *Gateway) eventHeaders(r *http.Request, c *call, now time.Time) http.Hea
 	h["X-Forwarded-For"] = []string{c.sourceIP}
 	h["X-Forwarded-Port"] = []string{port}
 	h["X-Forwarded-Proto"] = []string{proto}
-	if !g.config.LowerCaseHeaders {
-		return h
-	}
-	lower := make(http.Header, len(h))
-	for name, values := range h {
-		lower[strings.ToLower(name)] = values
-	}
-	return lower
+	return h
 }
 
 func validUTF8(values []string) []string {
@@ -86,10 +79,8 @@ func validUTF8(values []string) []string {
 
 // lookUpHeader finds a header whatever the case of its name; it has the last of several.
 func (c *call) lookUpHeader(name string) (string, bool) {
-	for _, form := range []string{http.CanonicalHeaderKey(name), strings.ToLower(name)} {
-		if values := c.headers[form]; len(values) > 0 {
-			return values[len(values)-1], true
-		}
+	if values := c.headers[http.CanonicalHeaderKey(name)]; len(values) > 0 {
+		return values[len(values)-1], true
 	}
 	return "", false
 }

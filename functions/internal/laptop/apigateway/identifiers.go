@@ -3,32 +3,25 @@ package apigateway
 import (
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"hash/fnv"
 	"strconv"
 	"time"
+
+	"sekisho/functions/internal/laptop/lambda"
 )
 
-// Where the stand-in pretends to run. They are in ARNs only.
+// Where the laptop pretends to run. They are in ARNs only.
 const (
-	accountID = "000000000000"
-	region    = "us-east-1"
+	accountID = lambda.AccountID
+	region    = lambda.Region
 	apiID     = "local"
 )
-
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
 
 // newExtendedID has the form of API Gateway's own, such as FvcayGSyCYcFs5w=.
 func newExtendedID() string {
 	var b [11]byte
-	_, _ = rand.Read(b[:])
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	return base64.URLEncoding.EncodeToString(b[:])
 }
 

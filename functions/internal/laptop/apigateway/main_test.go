@@ -13,8 +13,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,54 +50,73 @@ func applied(refusals string) []byte {
 type script struct {
 	authorizer Invoker
 	things     func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
-	settle     func(context.Context, events.CloudwatchLogsEvent) (any, error)
 	refusals   string
-	change     func(*Config)
+	change     func(*setup)
+}
+
+// setup is a gateway's configuration, with the functions behind it.
+type setup struct {
+	Config
+	Functions map[string]lambda.Function
 }
 
 // fixture is a gateway whose functions remember their events.
 type fixture struct {
 	*Gateway
+	functions  *lambda.Functions
 	mu         sync.Mutex
 	proxied    []events.APIGatewayProxyRequest
 	authorized []events.APIGatewayCustomAuthorizerRequestTypeRequest
 	records    []map[string]string
-	// left: the gateway was closed without delivering everything.
-	left bool
 }
 
 func newFixture(t *testing.T, s script) *fixture {
 	t.Helper()
 	f := &fixture{}
-	config := Config{
-		Description: applied(s.refusals),
-		Authorizer:  "authorizer", Settle: "settle", Domain: "127.0.0.1:8787", Stage: "dev",
-		FlushDelay: time.Millisecond,
-		Functions: map[string]Function{
-			"things":     {Handler: f.things(s), Timeout: 5 * time.Second, Reserved: Unreserved},
-			"authorizer": {Handler: f.authorizer(s), Timeout: 5 * time.Second, Reserved: Unreserved},
-			"settle":     {Handler: f.settle(s), Timeout: 5 * time.Second, Reserved: Unreserved},
+	c := setup{
+		Config: Config{
+			Description: applied(s.refusals), Authorizer: "authorizer", Domain: "127.0.0.1:8787", Stage: "dev", Subscription: f,
+		},
+		Functions: map[string]lambda.Function{
+			"things":     {Handler: f.things(s), Timeout: 5 * time.Second, Reserved: lambda.Unreserved},
+			"authorizer": {Handler: f.authorizer(s), Timeout: 5 * time.Second, Reserved: lambda.Unreserved},
 		},
 	}
 	if s.change != nil {
-		s.change(&config)
+		s.change(&c)
 	}
-	g, err := New(config)
-	if err != nil {
+	f.open(t, c)
+	return f
+}
+
+func (f *fixture) open(t testing.TB, c setup) {
+	t.Helper()
+	var err error
+	if f.functions, err = lambda.New(c.Functions, zap.NewNop()); err != nil {
 		t.Fatal(err)
 	}
-	f.Gateway = g
+	c.Config.Functions = f.functions
+	if f.Gateway, err = New(c.Config); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if f.left {
-			return
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := g.Close(ctx); err != nil {
+		if err := f.functions.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	return f
+}
+
+// Add takes the records of the access log that the subscription lets through.
+func (f *fixture) Add(_ time.Time, record string) {
+	var fields map[string]string
+	if err := json.Unmarshal([]byte(record), &fields); err != nil {
+		panic(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.records = append(f.records, fields)
 }
 
 func (f *fixture) things(s script) Invoker {
@@ -123,30 +144,6 @@ func (f *fixture) authorizer(s script) Invoker {
 			return s.authorizer.Invoke(ctx, payload)
 		}
 		return []byte(policy("Allow", "*", `{"admission_id":"adm_1","units":1,"free":false}`)), nil
-	})
-}
-
-func (f *fixture) settle(s script) Invoker {
-	return boot.Handle(func(ctx context.Context, e events.CloudwatchLogsEvent) (any, error) {
-		if s.settle != nil {
-			if answer, err := s.settle(ctx, e); err != nil {
-				return answer, err
-			}
-		}
-		data, err := e.AWSLogs.Parse()
-		if err != nil {
-			return nil, err
-		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for _, event := range data.LogEvents {
-			var record map[string]string
-			if err := json.Unmarshal([]byte(event.Message), &record); err != nil {
-				return nil, err
-			}
-			f.records = append(f.records, record)
-		}
-		return nil, nil
 	})
 }
 
@@ -192,19 +189,6 @@ func (f *fixture) lastEvent(t *testing.T) events.APIGatewayProxyRequest {
 	return f.proxied[len(f.proxied)-1]
 }
 
-// settled flushes the access log and returns what the settle function got.
-func (f *fixture) settled(t *testing.T) []map[string]string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := f.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.records
-}
-
 func wantStatus(t *testing.T, w *httptest.ResponseRecorder, status int) {
 	t.Helper()
 	if w.Code != status {
@@ -217,11 +201,4 @@ func wantHeader(t *testing.T, h http.Header, name, want string) {
 	if got := h.Get(name); got != want {
 		t.Errorf("header %s is %q, want %q", name, got, want)
 	}
-}
-
-// callURL sends a request whose URL is set too, as a server does.
-func (f *fixture) callURL(method, path string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	f.ServeHTTP(w, httptest.NewRequest(method, path, nil))
-	return w
 }

@@ -10,30 +10,31 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 // answerProxy invokes the function of a call and makes an answer of what it returns. The
 // error is a *refusal.
 func (g *Gateway) answerProxy(c *call) (*answer, error) {
-	f := c.route.function
 	payload, err := json.Marshal(g.proxyEvent(c))
 	if err != nil {
 		return nil, refuseIntegrationFailure()
 	}
-	if len(payload) > maxPayload {
+	if len(payload) > lambda.MaxPayload {
 		return nil, refuseTooLarge()
 	}
 	began := g.now()
-	raw, err := f.invoke(payload, c.route.limit)
+	raw, err := g.config.Functions.Invoke(c.route.function, payload, c.route.limit)
 	c.integrationLatency = g.now().Sub(began)
 	if err != nil {
-		g.log.Error("function gave no answer", zap.String("function", f.name),
+		g.log.Error("function gave no answer", zap.String("function", c.route.function),
 			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, integrationRefusal(err)
 	}
 	response, err := parseProxyResponse(raw)
 	if err != nil {
-		g.log.Error("malformed Lambda proxy response", zap.String("function", f.name),
+		g.log.Error("malformed Lambda proxy response", zap.String("function", c.route.function),
 			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, refuseBadFunction()
 	}
@@ -48,9 +49,9 @@ func (g *Gateway) answerProxy(c *call) (*answer, error) {
 
 func integrationRefusal(err error) *refusal {
 	switch {
-	case errors.Is(err, errThrottled):
+	case errors.Is(err, lambda.ErrThrottled):
 		return refuseIntegrationFailure()
-	case errors.Is(err, errIntegrationLimit):
+	case errors.Is(err, lambda.ErrNotWaited):
 		return refuseIntegrationTimeout()
 	default:
 		return refuseBadFunction()
@@ -69,8 +70,8 @@ type proxyResponse struct {
 // (AGW/set-up-lambda-proxy-integrations.html, output format). Members that the format does
 // not have make it malformed, as recorded by localstack/localstack (integrations/aws.py).
 func parseProxyResponse(raw []byte) (*proxyResponse, error) {
-	if len(raw) > maxPayload {
-		return nil, fmt.Errorf("%d bytes; Lambda returns at most %d", len(raw), maxPayload)
+	if len(raw) > lambda.MaxPayload {
+		return nil, fmt.Errorf("%d bytes; Lambda returns at most %d", len(raw), lambda.MaxPayload)
 	}
 	var r struct {
 		StatusCode        *statusCode         `json:"statusCode"`

@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sekisho/functions/internal/laptop/lambda"
 )
 
 // rawThings replaces the function by one that answers a fixed text.
-func rawThings(h Invoker) func(*Config) {
-	return func(c *Config) { c.Functions["things"] = Function{Handler: h, Reserved: Unreserved} }
+func rawThings(h Invoker) func(*setup) {
+	return func(c *setup) { c.Functions["things"] = lambda.Function{Handler: h, Reserved: lambda.Unreserved} }
 }
 
 func TestProxyResponses(t *testing.T) {
@@ -46,7 +48,7 @@ func TestProxyResponses(t *testing.T) {
 		"header an object":    {`{"statusCode":200,"headers":{"A":{}}}`, 502, ""},
 		"header list of list": {`{"statusCode":200,"multiValueHeaders":{"A":[[]]}}`, 502, ""},
 		"two objects":         {`{"statusCode":200}{}`, 502, ""},
-		"too large":           {`{"statusCode":200,"body":"` + strings.Repeat("x", maxPayload) + `"}`, 502, ""},
+		"too large":           {`{"statusCode":200,"body":"` + strings.Repeat("x", lambda.MaxPayload) + `"}`, 502, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, script{refusals: allTypes, change: rawThings(answers(tc.answer))})
@@ -77,7 +79,7 @@ func TestFunctionFailures(t *testing.T) {
 			if got := w.Body.String(); got != `{"message":"Internal server error"}` {
 				t.Errorf("body %s", got)
 			}
-			if got := f.functions["things"].snapshot(); got.Errors != 1 || got.Invocations != 1 || got.Concurrent != 0 {
+			if got := f.functions.Counts()["things"]; got.Errors != 1 || got.Invocations != 1 || got.Concurrent != 0 {
 				t.Errorf("counts %+v", got)
 			}
 		})
@@ -113,7 +115,7 @@ func TestDefaultContentType(t *testing.T) {
 }
 
 func TestProxyEvent(t *testing.T) {
-	f := newFixture(t, script{change: func(c *Config) { c.StageVariables = map[string]string{"state": "open"} }})
+	f := newFixture(t, script{change: func(c *setup) { c.StageVariables = map[string]string{"state": "open"} }})
 	f.call("PUT", "/things/a%2Bb/?b=2&a=1&a=x+y%2B&flag&bad=%zz", `{"x":1}`,
 		"Content-Type", "application/json", "X-Two", "1", "X-Two", "2", "User-Agent", "agent/1",
 		"X-Forwarded-For", "6.6.6.6", "X-Forwarded-Proto", "gopher", "X-Forwarded-Host", "evil.example",
@@ -190,23 +192,6 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-func TestLowerCaseHeaders(t *testing.T) {
-	f := newFixture(t, script{
-		change:   func(c *Config) { c.LowerCaseHeaders = true },
-		refusals: `"UNAUTHORIZED":{"responseTemplates":{"text/plain":"$method.request.header.X-Mine"}}`,
-	})
-	f.call("GET", "/things/7", "", "X-Api-Key", "k", "Authorization", "Bearer x")
-	for _, h := range []map[string]string{f.lastEvent(t).Headers, f.authorized[0].Headers} {
-		if h["x-api-key"] != "k" || h["authorization"] != "Bearer x" || h["X-Api-Key"] != "" || h["x-forwarded-for"] == "" {
-			t.Errorf("headers %v", h)
-		}
-	}
-	c := &call{headers: http.Header{"x-mine": {"1"}}}
-	if got, ok := c.lookUpHeader("X-Mine"); !ok || got != "1" {
-		t.Errorf("lookUpHeader: %q", got)
-	}
-}
-
 // TestNotUTF8: bad bytes of the body become U+FFFD, for there are no binary media types.
 func TestNotUTF8(t *testing.T) {
 	f := newFixture(t, script{})
@@ -221,7 +206,7 @@ func TestLimits(t *testing.T) {
 	w := f.call("POST", "/open", strings.Repeat("x", maxBody+1))
 	wantStatus(t, w, http.StatusRequestEntityTooLarge)
 	// The event is larger than Lambda takes, though the gateway took the body.
-	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", maxPayload)), http.StatusRequestEntityTooLarge)
+	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", lambda.MaxPayload)), http.StatusRequestEntityTooLarge)
 	wantStatus(t, f.call("GET", "/things/7", "", "X-Long", strings.Repeat("x", maxHeaders)), http.StatusBadRequest)
 	wantStatus(t, f.call("GET", "/open?"+strings.Repeat("x", maxHeaders), ""), http.StatusBadRequest)
 	if len(f.proxied)+len(f.authorized) != 0 {

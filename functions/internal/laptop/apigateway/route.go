@@ -1,6 +1,7 @@
 package apigateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,8 +21,8 @@ type route struct {
 	resourceID string
 	// limit is how long the gateway waits for the function.
 	limit time.Duration
-	// function serves the route, unless mock does.
-	function *function
+	// function is the name of the one that serves the route, unless mock does.
+	function string
 	mock     *mock
 }
 
@@ -142,7 +143,7 @@ func set(params *map[string]string, name, value string) {
 	(*params)[name] = value
 }
 
-// segments splits a path; slashes at its end count for nothing, nor do several at its begin.
+// segments splits a path; slashes at its end count for nothing, nor do several at its start.
 func segments(path string) []string {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -216,8 +217,8 @@ func member(method string) string {
 	return strings.ToLower(method)
 }
 
-func (g *Gateway) buildRoutes(api *contract.API) (*routes, error) {
-	found, err := describedOperations(g.description)
+func (g *Gateway) buildRoutes(api *contract.API, description []byte) (*routes, error) {
+	found, err := describedOperations(description)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +227,7 @@ func (g *Gateway) buildRoutes(api *contract.API) (*routes, error) {
 		d := found[op.Path][member(op.Method)]
 		rt := &route{
 			public: op.Public, name: d.OperationID, resource: op.Path, resourceID: resourceID(op.Path),
-			limit: g.integrationLimit(d.Integration.TimeoutInMillis),
+			limit: integrationLimit(d.Integration.TimeoutInMillis),
 		}
 		if strings.EqualFold(d.Integration.Type, "mock") {
 			rt.mock = newMock(op.Integration, d.Integration.PassthroughBehavior)
@@ -241,50 +242,23 @@ func (g *Gateway) buildRoutes(api *contract.API) (*routes, error) {
 	return r, nil
 }
 
-// integrationLimit is how long the gateway waits: what is configured, else what the
-// description says, else 29 s.
-func (g *Gateway) integrationLimit(describedMS int64) time.Duration {
-	if g.config.IntegrationTimeout > 0 {
-		return g.config.IntegrationTimeout
-	}
+// integrationLimit is how long the gateway waits: what the description says, else 29 s.
+func integrationLimit(describedMS int64) time.Duration {
 	if describedMS > 0 {
 		return time.Duration(describedMS) * time.Millisecond
 	}
 	return IntegrationTimeout
 }
 
-// functionOf finds the function that serves an operation.
-func (g *Gateway) functionOf(op *contract.Operation, uri string) (*function, error) {
-	name := functionInURI(uri)
-	if name == "" {
-		name = op.Function
+// functionOf finds the function that serves an operation: the one in the integration's URI,
+// else that of x-sekisho.
+func (g *Gateway) functionOf(op *contract.Operation, uri string) (string, error) {
+	name := cmp.Or(functionInURI(uri), op.Function)
+	if own := g.config.Functions.Find(name); own != "" {
+		return own, nil
 	}
-	f := g.functionCalled(name)
-	if f == nil {
-		return nil, fmt.Errorf("%s %s is served by function %q, which is not among the functions (%s)",
-			op.Method, op.Path, name, g.functionNames())
-	}
-	return f, nil
-}
-
-// functionCalled finds a function by its own name or by the one in AWS, nil when there is
-// none. Where the configuration does not say the latter, a deployed function is taken to
-// carry the stack's name before its own; the longest name wins.
-func (g *Gateway) functionCalled(name string) *function {
-	var best *function
-	for own, f := range g.functions {
-		switch {
-		case f.deployed != "":
-			if name == f.deployed {
-				return f
-			}
-		case name == own:
-			return f
-		case strings.HasSuffix(name, "-"+own) && (best == nil || len(own) > len(best.name)):
-			best = f
-		}
-	}
-	return best
+	return "", fmt.Errorf("%s %s is served by function %q, which is not among the functions (%s)",
+		op.Method, op.Path, name, g.functionNames())
 }
 
 // functionInURI takes the name out of the URI of a Lambda proxy integration,

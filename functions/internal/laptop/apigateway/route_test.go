@@ -7,8 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"sekisho/functions/internal/contract"
 )
 
 func TestRoutes(t *testing.T) {
@@ -75,7 +73,7 @@ func TestRoutes(t *testing.T) {
 func TestNoRedirects(t *testing.T) {
 	f := newFixture(t, script{})
 	server := httptest.NewUnstartedServer(f)
-	server.Config = f.Server()
+	server.Config.DisableGeneralOptionsHandler = true
 	server.Start()
 	defer server.Close()
 	client := server.Client()
@@ -112,7 +110,7 @@ func TestNoRedirects(t *testing.T) {
 func TestLargeBodies(t *testing.T) {
 	f := newFixture(t, script{})
 	server := httptest.NewUnstartedServer(f)
-	server.Config = f.Server()
+	server.Config.DisableGeneralOptionsHandler = true
 	server.Start()
 	defer server.Close()
 	client := server.Client()
@@ -137,7 +135,7 @@ func TestLargeBodies(t *testing.T) {
 }
 
 func TestStageInPath(t *testing.T) {
-	f := newFixture(t, script{change: func(c *Config) { c.StageInPath = true }})
+	f := newFixture(t, script{change: func(c *setup) { c.StageInPath = true }})
 	wantStatus(t, f.call("GET", "/dev/things/7/", ""), http.StatusOK)
 	if e := f.lastEvent(t); e.Path != "/things/7/" || e.RequestContext.Path != "/dev/things/7/" || e.RequestContext.Stage != "dev" {
 		t.Errorf("path %q, requestContext.path %q", e.Path, e.RequestContext.Path)
@@ -156,39 +154,6 @@ func TestFunctionInURI(t *testing.T) {
 	} {
 		if got := functionInURI(text); got != want {
 			t.Errorf("functionInURI(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestFunctionOf: the longest name that a deployed name ends with is meant.
-func TestFunctionOf(t *testing.T) {
-	g := &Gateway{functions: map[string]*function{"tool": {name: "tool"}, "big-tool": {name: "big-tool"}}}
-	op := &contract.Operation{Method: "GET", Path: "/x"}
-	for name, want := range map[string]string{"tool": "tool", "stack-tool": "tool", "stack-big-tool": "big-tool"} {
-		f, err := g.functionOf(op, uri(name))
-		if err != nil || f.name != want {
-			t.Errorf("%s: %v, %v; want %s", name, f, err, want)
-		}
-	}
-	for _, name := range []string{"stool", "other", ""} {
-		if f, err := g.functionOf(op, uri(name)); err == nil {
-			t.Errorf("%q found %s", name, f.name)
-		}
-	}
-}
-
-// TestDeployedNames: where they are known, nothing else is meant by a URI.
-func TestDeployedNames(t *testing.T) {
-	g := &Gateway{functions: map[string]*function{
-		"tool": {name: "tool", deployed: "stack-tool"}, "other": {name: "other", deployed: "stack-extra-tool"},
-	}}
-	for name, want := range map[string]string{"stack-tool": "tool", "stack-extra-tool": "other", "other-tool": "", "tool": "", "": ""} {
-		got := ""
-		if f := g.functionCalled(name); f != nil {
-			got = f.name
-		}
-		if got != want {
-			t.Errorf("%q found %q, want %q", name, got, want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func substitute(template string, lookUp func(variable string) string) string {
 	}
 }
 
-// variableAt reads the variable at the begin of a text. Length counts all of its bytes, the
+// variableAt reads the variable at the start of a text. Length counts all of its bytes, the
 // dollar sign included, and is 0 when it is no variable.
 func variableAt(text string) (variable string, length int) {
 	body, braced := strings.CutPrefix(text[1:], "{")
@@ -131,14 +131,12 @@ func (v *variables) error(what string) string {
 func (v *variables) ofRoute(name string) (string, bool) {
 	c := v.call
 	switch name {
-	case "resourceId", "resourcePath", "operationName":
-		if c.route == nil {
-			return "", true
-		}
-		return map[string]string{
-			"resourceId": c.route.resourceID, "resourcePath": c.route.resource,
-			"operationName": c.route.name,
-		}[name], true
+	case "resourceId":
+		return c.matched().resourceID, true
+	case "resourcePath":
+		return c.matched().resource, true
+	case "operationName":
+		return c.matched().name, true
 	case "status":
 		return number(v.status), true
 	case "responseLength":
@@ -147,16 +145,24 @@ func (v *variables) ofRoute(name string) (string, bool) {
 		}
 		return strconv.Itoa(v.length), true
 	case "responseLatency":
-		return strconv.FormatInt(milliseconds(v.gateway.now().Sub(c.started)), 10), true
+		return strconv.FormatInt(v.gateway.now().Sub(c.started).Milliseconds(), 10), true
 	case "integrationLatency":
 		if c.integrationStatus == 0 {
 			return "", true
 		}
-		return strconv.FormatInt(milliseconds(c.integrationLatency), 10), true
+		return strconv.FormatInt(c.integrationLatency.Milliseconds(), 10), true
 	case "integrationStatus", "integration.status":
 		return number(c.integrationStatus), true
 	}
 	return "", false
+}
+
+// matched is the call's route, an empty one for a path that there is not.
+func (c *call) matched() *route {
+	if c.route == nil {
+		return &route{}
+	}
+	return c.route
 }
 
 func number(n int) string {

@@ -38,7 +38,7 @@ func TestSubstitute(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	f := newFixture(t, script{
-		change: func(c *Config) { c.StageVariables = map[string]string{"state": "braked"} },
+		change: func(c *setup) { c.StageVariables = map[string]string{"state": "braked"} },
 		refusals: `"UNAUTHORIZED":{"responseTemplates":{"text/plain":"$context.error.message|$context.error.messageString|$context.error.responseType|` +
 			`$context.status|$context.httpMethod|$context.resourcePath|$context.path|$context.stage|$context.domainName|$context.apiId|` +
 			`$stageVariables.state|$method.request.header.x-mine|$method.request.querystring.q|$method.request.path.id|$context.nothing|` +

@@ -17,6 +17,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/mcpserver"
 	"sekisho/functions/internal/sqlite"
 )
@@ -31,10 +32,13 @@ func startLayer(t *testing.T) string {
 	t.Cleanup(func() { db.Close() })
 	listener, front := listen(t), listen(t)
 	origin := "http://" + front.Addr().String()
+	functions := laptop.Defaults(map[string]string{boot.KeyCacheSeconds: "0"})
+	mcp := functions["mcp"]
+	mcp.Handler = extendedMCP(t, db, origin)
+	functions["mcp"] = mcp
 	st, err := laptop.New(laptop.Config{
-		Functions: laptop.Defaults(map[string]string{boot.KeyCacheSeconds: "0"}),
-		Stores:    db, Domain: listener.Addr().String(), Stage: "local", Log: t.Output(), Now: time.Now,
-		Replace: map[string]apigateway.Invoker{"mcp": extendedMCP(t, db, origin)},
+		Gateway:   apigateway.Config{Domain: listener.Addr().String(), Stage: "local"},
+		Functions: functions, Stores: db, Log: t.Output(), Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +57,7 @@ func startLayer(t *testing.T) string {
 
 // extendedMCP is the MCP function of a deployment, but for the fixture. The suites call from
 // the endpoint's own origin, which an owner would allow.
-func extendedMCP(t *testing.T, db *sqlite.DB, origin string) apigateway.Invoker {
+func extendedMCP(t *testing.T, db *sqlite.DB, origin string) lambda.Invoker {
 	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func (w *world) one(kind cost.Kind, key, code string) (size int64) {
 	if status != want.status || !strings.Contains(body, want.says) {
 		w.t.Fatalf("%s: answer %d %s", kind, status, body)
 	}
-	if err := w.stack.Flush(w.t.Context()); err != nil {
+	if err := w.laptop.Flush(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
 	return size

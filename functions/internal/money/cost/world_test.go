@@ -24,6 +24,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/money/cost"
 	"sekisho/tests/awsfake/tables"
 )
@@ -32,7 +33,7 @@ import (
 type world struct {
 	t      *testing.T
 	base   string
-	stack  *laptop.Stack
+	laptop *laptop.Service
 	ring   account.Keyring
 	wire   *wire
 	access lineCount
@@ -92,21 +93,21 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.base = "http://" + listener.Addr().String()
-	w.stack, err = laptop.New(laptop.Config{
+	w.laptop, err = laptop.New(laptop.Config{
 		Functions: laptop.Defaults(map[string]string{boot.Plans: plans.String()}),
-		Stores:    store, Domain: listener.Addr().String(), Stage: "live",
-		Log: &w.logs, AccessLog: &w.access, Now: w.now, Wrap: w.timed,
+		Gateway:   apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
+		Stores:    store, Log: &w.logs, Now: w.now, Wrap: w.timed,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.stack.Server()
+	server := w.laptop.Server()
 	go server.Serve(listener)
 	t.Cleanup(func() {
 		server.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := w.stack.Close(ctx); err != nil {
+		if err := w.laptop.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
@@ -132,7 +133,7 @@ func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error)
 }
 
 // timed records how long a function took in real time.
-func (w *world) timed(function string, handler apigateway.Invoker) apigateway.Invoker {
+func (w *world) timed(function string, handler lambda.Invoker) lambda.Invoker {
 	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
 		start := time.Now()
 		defer func() {
@@ -211,19 +212,9 @@ func (w *world) call(via cost.Via, key, postalCode string) (status int, body str
 }
 
 func (w *world) invocations() map[string]int64 {
-	w.t.Helper()
-	response, err := http.Get(w.base + "/_local/invocations")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var byName map[string]int64
-	if err := json.NewDecoder(response.Body).Decode(&byName); err != nil {
-		w.t.Fatal(err)
-	}
 	byRole := map[string]int64{}
-	for name, n := range byName {
-		byRole[role(name)] += n
+	for name, counts := range w.laptop.Functions.Counts() {
+		byRole[role(name)] += int64(counts.Invocations)
 	}
 	return byRole
 }

@@ -1,4 +1,4 @@
-package apigateway
+package lambda
 
 import (
 	"bytes"
@@ -15,11 +15,13 @@ import (
 )
 
 const (
-	// maxBatch is the most records that go to the settle function at once.
+	// maxBatch is the most records in one delivery.
 	maxBatch = 100
-	// maxQueue is the most records that wait. More than that are lost, with a log line.
+	// maxQueue is the most records that wait. Those beyond it are not delivered, and that is logged.
 	maxQueue = 100_000
-	// Waits between tries of a batch that the settle function did not take.
+	// gathering is how long a record waits for others, to be delivered together.
+	gathering = 20 * time.Millisecond
+	// Waits between tries of a batch that the function did not take.
 	firstRetry, lastRetry = 20 * time.Millisecond, 2 * time.Second
 )
 
@@ -28,12 +30,15 @@ type logRecord struct {
 	text string
 }
 
-// subscription delivers records to the settle function as a CloudWatch Logs subscription
-// does: gzipped batches, in the background, again and again until they are taken. So each
-// record arrives at least once.
-type subscription struct {
-	gateway *Gateway
-	settle  *function
+// Subscription delivers log records to a function as a CloudWatch Logs subscription does:
+// gzipped batches, in the background, again and again until they are taken. So each record
+// arrives at least once.
+type Subscription struct {
+	functions *Functions
+	function  string
+	logGroup  string
+	log       *zap.Logger
+	delay     time.Duration
 
 	mu    sync.Mutex
 	queue []logRecord
@@ -50,38 +55,36 @@ type subscription struct {
 	ended       chan struct{}
 }
 
-// newSubscription starts the delivery; without a settle function it takes nothing.
-func newSubscription(g *Gateway, settle *function) *subscription {
-	s := &subscription{
-		gateway: g, settle: settle,
+// NewSubscription subscribes a function to a log group. Start starts the delivery.
+func NewSubscription(functions *Functions, function, logGroup string, log *zap.Logger) *Subscription {
+	s := &Subscription{
+		functions: functions, function: function, logGroup: logGroup, log: log, delay: gathering,
 		idle: make(chan struct{}), wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		ended: make(chan struct{}),
 	}
 	close(s.idle)
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	if settle == nil {
-		close(s.ended)
-		return s
-	}
-	go s.deliverAll(ctx)
 	return s
 }
 
-func (s *subscription) add(r logRecord) {
-	if s.settle == nil {
-		return
-	}
+// Start delivers in the background until Close.
+func (s *Subscription) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go s.deliverAll(ctx)
+}
+
+// Add queues a record, which was written at an instant.
+func (s *Subscription) Add(at time.Time, record string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.queue) >= maxQueue {
-		s.gateway.log.Error("access log record lost: the settle function does not keep up, or the gateway is closed")
+		s.log.Error("log record not delivered: the function does not keep up, or the service stops", zap.String("function", s.function))
 		return
 	}
 	if s.open == 0 {
 		s.idle = make(chan struct{})
 	}
-	s.queue = append(s.queue, r)
+	s.queue = append(s.queue, logRecord{at, record})
 	s.open++
 	poke(s.wake)
 }
@@ -95,7 +98,7 @@ func poke(ch chan struct{}) {
 }
 
 // deliverAll runs until ctx ends.
-func (s *subscription) deliverAll(ctx context.Context) {
+func (s *Subscription) deliverAll(ctx context.Context) {
 	defer close(s.ended)
 	for {
 		select {
@@ -114,8 +117,8 @@ func (s *subscription) deliverAll(ctx context.Context) {
 }
 
 // gather waits a little for more records, unless somebody waits for them.
-func (s *subscription) gather(ctx context.Context) {
-	timer := time.NewTimer(s.gateway.config.FlushDelay)
+func (s *Subscription) gather(ctx context.Context) {
+	timer := time.NewTimer(s.delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -125,7 +128,7 @@ func (s *subscription) gather(ctx context.Context) {
 }
 
 // take removes the next batch from the queue.
-func (s *subscription) take() []events.CloudwatchLogsLogEvent {
+func (s *Subscription) take() []events.CloudwatchLogsLogEvent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := min(len(s.queue), maxBatch)
@@ -142,7 +145,7 @@ func (s *subscription) take() []events.CloudwatchLogsLogEvent {
 	return batch
 }
 
-func (s *subscription) done(n int) {
+func (s *Subscription) done(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open -= n; s.open == 0 {
@@ -150,19 +153,19 @@ func (s *subscription) done(n int) {
 	}
 }
 
-// deliver invokes the settle function until it takes the batch; false when ctx ended first.
-func (s *subscription) deliver(ctx context.Context, batch []events.CloudwatchLogsLogEvent) bool {
-	payload, err := subscriptionEvent(s.gateway.config.Stage, batch)
+// deliver invokes the function until it takes the batch; false when ctx ended first.
+func (s *Subscription) deliver(ctx context.Context, batch []events.CloudwatchLogsLogEvent) bool {
+	payload, err := subscriptionEvent(s.logGroup, s.function, batch)
 	if err != nil {
-		s.gateway.log.Error("access log could not be encoded", zap.Error(err))
+		s.log.Error("log records could not be encoded", zap.Error(err))
 		return true
 	}
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		_, err := s.settle.invoke(payload, s.settle.timeout)
+		_, err := s.functions.Invoke(s.function, payload, 0)
 		if err == nil {
 			return true
 		}
-		s.gateway.log.Warn("settle function failed; the records are delivered again",
+		s.log.Warn("a subscribed function failed; the records are delivered again", zap.String("function", s.function),
 			zap.Int("records", len(batch)), zap.Duration("after", wait), zap.Error(err))
 		timer := time.NewTimer(wait)
 		select {
@@ -176,10 +179,10 @@ func (s *subscription) deliver(ctx context.Context, batch []events.CloudwatchLog
 
 // subscriptionEvent encodes a batch: JSON, gzip, base64
 // (docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html).
-func subscriptionEvent(stage string, batch []events.CloudwatchLogsLogEvent) ([]byte, error) {
+func subscriptionEvent(logGroup, function string, batch []events.CloudwatchLogsLogEvent) ([]byte, error) {
 	data := events.CloudwatchLogsData{
-		Owner: accountID, LogGroup: "/sekisho/" + stage + "/access", LogStream: "local",
-		SubscriptionFilters: []string{"settle"}, MessageType: "DATA_MESSAGE", LogEvents: batch,
+		Owner: AccountID, LogGroup: logGroup, LogStream: "local",
+		SubscriptionFilters: []string{function}, MessageType: "DATA_MESSAGE", LogEvents: batch,
 	}
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
@@ -194,8 +197,8 @@ func subscriptionEvent(stage string, batch []events.CloudwatchLogsLogEvent) ([]b
 	})
 }
 
-// flush waits until no record is open.
-func (s *subscription) flush(ctx context.Context) error {
+// Flush waits until every record up to now was taken. The error is that of ctx.
+func (s *Subscription) Flush(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		idle, open := s.idle, s.open
@@ -207,20 +210,20 @@ func (s *subscription) flush(ctx context.Context) error {
 		select {
 		case <-idle:
 		case <-ctx.Done():
-			return fmt.Errorf("local: %d access log records are not delivered: %w", open, ctx.Err())
+			return fmt.Errorf("%d log records are not delivered: %w", open, ctx.Err())
 		}
 	}
 }
 
-// close takes no more records, delivers those it has, and ends the delivery.
-func (s *subscription) close(ctx context.Context) error {
+// Close takes no more records, delivers those it has, and ends the delivery.
+func (s *Subscription) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	err := s.flush(ctx)
+	err := s.Flush(ctx)
 	s.stop()
 	if err != nil {
-		return err // the delivery may hang in the settle function; it ends with that
+		return err // the delivery may hang in the function; it ends with that
 	}
 	<-s.ended
 	return nil

@@ -22,22 +22,25 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
-// service is a whole stack on a real port, over a real SQLite file.
+// service is a whole laptop on a real port, over a real SQLite file.
 type service struct {
-	t      *testing.T
-	base   string
-	stack  *laptop.Stack
+	t    *testing.T
+	base string
+	*laptop.Service
 	stores store.Store
 	ring   account.Keyring
 	log    *lockedBuffer
 	// dir has the database.
 	dir string
 }
+
+const localToken = "token-of-the-laptop"
 
 type lockedBuffer struct {
 	mu sync.Mutex
@@ -92,7 +95,8 @@ func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *serv
 		Functions: laptop.Defaults(map[string]string{
 			boot.Plans: plans.String(), boot.KeyCacheSeconds: "0", boot.DenialMemorySeconds: "3",
 		}),
-		Stores: db, Domain: listener.Addr().String(), Stage: "local", Log: log, Now: time.Now,
+		Gateway: apigateway.Config{Domain: listener.Addr().String(), Stage: "local"},
+		Stores:  db, Log: log, Now: time.Now, LocalToken: localToken,
 	}
 	// A busy machine takes seconds for fifty calls at once; no test is about that.
 	for name, f := range c.Functions {
@@ -117,7 +121,7 @@ func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *serv
 		}
 	})
 	return &service{
-		t: t, base: "http://" + listener.Addr().String(), stack: st, stores: db, log: log, dir: dir,
+		t: t, base: "http://" + listener.Addr().String(), Service: st, stores: db, log: log, dir: dir,
 		ring: account.Keyring{Store: db.Accounts(), Plans: plans, Now: c.Now},
 	}
 }
@@ -133,6 +137,13 @@ func (s *service) newKey(plan string) (apikey.Key, account.Key) {
 		s.t.Fatal(err)
 	}
 	return secret, key
+}
+
+// replace puts a handler in the place of a function's own.
+func replace(c *laptop.Config, function string, handler lambda.Invoker) {
+	f := c.Functions[function]
+	f.Handler = handler
+	c.Functions[function] = f
 }
 
 type answer struct {
@@ -177,9 +188,15 @@ func (s *service) call(method, path, key, body string, header ...string) answer 
 	return answer{response.StatusCode, response.Header, content}
 }
 
+// local calls what only the laptop has, as the owner of its data does.
+func (s *service) local(method, path, body string, header ...string) answer {
+	s.t.Helper()
+	return s.call(method, "/_local/"+path, "", body, append([]string{"Authorization", "Bearer " + localToken}, header...)...)
+}
+
 func (s *service) used(key account.Key, p usage.Period) usage.Counts {
 	s.t.Helper()
-	if err := s.stack.Flush(s.t.Context()); err != nil {
+	if err := s.Flush(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 	counts, err := s.stores.Usage().Counts(s.t.Context(), key.Meter, p)
@@ -191,11 +208,11 @@ func (s *service) used(key account.Key, p usage.Period) usage.Counts {
 
 func (s *service) invocations() map[string]int {
 	s.t.Helper()
-	var counts map[string]int
-	if err := json.Unmarshal(s.call("GET", "/_local/invocations", "", "").body, &counts); err != nil {
-		s.t.Fatal(err)
+	invocations := map[string]int{}
+	for name, counts := range s.Functions.Counts() {
+		invocations[name] = counts.Invocations
 	}
-	return counts
+	return invocations
 }
 
 func thisMonth() usage.Period { return usage.PeriodOf(time.Now()) }
@@ -258,10 +275,10 @@ func TestFailuresAreNotCharged(t *testing.T) {
 		"type":      {"/v1/calendar/holidays?year=soon", 400, "invalid_argument", nil},
 		"utf-8":     {"/v1/postal?address=%ff%fe", 400, "invalid_argument", nil},
 		"panic": {"/v1/postal/1000001", 502, "internal", func(c *laptop.Config) {
-			c.Replace = map[string]apigateway.Invoker{"postal": panics}
+			replace(c, "postal", panics)
 		}},
 		"timeout": {"/v1/postal/1000001", 502, "internal", func(c *laptop.Config) {
-			c.Replace = map[string]apigateway.Invoker{"postal": hangs}
+			replace(c, "postal", hangs)
 			f := c.Functions["postal"]
 			f.Timeout = 20 * time.Millisecond
 			c.Functions["postal"] = f
@@ -289,7 +306,7 @@ func TestFailuresAreNotCharged(t *testing.T) {
 	}
 }
 
-// TestCapOnFreeFailures: failing on purpose is no way around the plan.
+// TestCapOnFreeFailures: failing on purpose is not a way around the plan.
 func TestCapOnFreeFailures(t *testing.T) {
 	s := start(t, account.Plans{"demo": 1000}, nil)
 	secret, key := s.newKey("demo")
@@ -334,10 +351,10 @@ func TestARefundStaysInItsMonth(t *testing.T) {
 	c := newClock("2026-11-30T23:59:59.999Z")
 	s := start(t, account.Plans{"demo": 5}, func(config *laptop.Config) {
 		config.Now = c.now
-		config.Replace = map[string]apigateway.Invoker{"postal": boot.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		replace(config, "postal", boot.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 			c.set("2026-12-01T00:00:01Z")
 			return events.APIGatewayProxyResponse{StatusCode: 500, Body: "{}"}, nil
-		})}
+		}))
 	})
 	secret, key := s.newKey("demo")
 	s.call("GET", "/v1/postal/1000001", secret.Reveal(), "")

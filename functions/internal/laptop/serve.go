@@ -1,0 +1,146 @@
+package laptop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// The longest that a client may take for headers, for a whole request, and between two
+// requests.
+const (
+	headerTime  = 10 * time.Second
+	requestTime = 30 * time.Second
+	idleTime    = 2 * time.Minute
+)
+
+// maxHeaderBytes is well over what the gateway takes, so that it is the gateway that refuses.
+const maxHeaderBytes = 64 << 10
+
+const (
+	// graceTime is how long a stop waits for calls to end, and later for refunds.
+	graceTime = 5 * time.Second
+	// answerTime is how long the answers of calls that it had to end may take to go out.
+	answerTime = time.Second
+)
+
+// Server is an HTTP server that leaves as much as it can to the gateway. What is not HTTP at
+// all, such as a path with a broken percent-encoding, net/http still answers with a plain 400.
+func (s *Service) Server() *http.Server {
+	return &http.Server{
+		Handler:                      s,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is an unknown route
+		ReadHeaderTimeout:            headerTime,
+		ReadTimeout:                  requestTime,
+		IdleTimeout:                  idleTime,
+		MaxHeaderBytes:               maxHeaderBytes,
+		ErrorLog:                     zap.NewStdLog(s.log),
+	}
+}
+
+// ServeHTTP serves one request: below /_local/ what only the laptop has, else the API.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.calls.begin() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	defer s.calls.running.Done()
+	if strings.HasPrefix(r.URL.Path, localPrefix) {
+		s.local.ServeHTTP(w, r)
+		return
+	}
+	s.gateway.ServeHTTP(w, r)
+}
+
+// Serve serves until ctx ends, and then stops: what runs gets a few seconds to end. After that
+// it is ended like a function whose time is up: its caller gets an answer, and its units back.
+func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
+	server := s.Server()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	var err error
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		s.drain(context.WithoutCancel(ctx), server)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
+	defer cancel()
+	return errors.Join(err, s.Close(last))
+}
+
+// drain takes no more calls and returns when none runs. Clients that neither send nor read are
+// cut off.
+func (s *Service) drain(ctx context.Context, server *http.Server) {
+	if shutdown(ctx, server, graceTime) == nil {
+		return
+	}
+	ended := make(chan struct{})
+	var interrupting sync.WaitGroup
+	interrupting.Go(func() { // again and again: a call may only now get to its function
+		for {
+			s.interrupt()
+			select {
+			case <-ended:
+				return
+			case <-time.After(answerTime / 10):
+			}
+		}
+	})
+	if shutdown(ctx, server, answerTime) != nil {
+		_ = server.Close()
+	}
+	s.calls.end()
+	close(ended)
+	interrupting.Wait()
+}
+
+func shutdown(ctx context.Context, server *http.Server, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
+
+// interrupt ends the functions that serve calls. The authorizer goes on, because it may have
+// taken units and not said so yet; so does settle.
+func (s *Service) interrupt() {
+	for _, name := range s.Functions.Names() {
+		if name != Authorizer && name != Settle {
+			s.Functions.Interrupt(name)
+		}
+	}
+}
+
+// calls are the requests that are served now.
+type calls struct {
+	mu      sync.Mutex
+	ended   bool
+	running sync.WaitGroup
+}
+
+// begin is false when no more calls are taken.
+func (c *calls) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.running.Add(1)
+	}
+	return !c.ended
+}
+
+// end takes no more calls and waits for those that run. Their connections are closed and their
+// functions interrupted, so that is not long.
+func (c *calls) end() {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.running.Wait()
+}

@@ -1,0 +1,179 @@
+package laptop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/lambda"
+	"sekisho/functions/internal/store"
+)
+
+// Function is how one function runs.
+type Function struct {
+	// Function is how it is deployed. A Handler takes the place of its own, for tests.
+	lambda.Function
+	// Env is its environment.
+	Env map[string]string
+	// Stores that its environment names; nil means those of the Config.
+	Stores store.Store
+}
+
+// Config says what is served.
+type Config struct {
+	// Gateway is the API and its stage. New fills in Functions, Authorizer, Subscription, Now
+	// and Log; nil StageVariables mean the contract's state "open".
+	Gateway apigateway.Config
+	// Functions by name. They must be all that the description names, with authorizer and
+	// settle.
+	Functions map[string]Function
+	Stores    store.Store
+	// Log takes the functions' log lines.
+	Log io.Writer
+	Now func() time.Time
+	// Upstream of the function "external".
+	Upstream Upstream
+	// Brake adds the function "brake"; nil leaves it out.
+	Brake *Brake
+	// LocalToken opens /_local/; without one there is nothing below it.
+	LocalToken string
+	// Wrap puts something around each handler, for measurements; nil leaves them alone.
+	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
+}
+
+// timeouts of the functions where nothing else is deployed; they fit under the gateway's
+// 29 seconds, and a caller's is longer than that of what it calls.
+var timeouts = map[string]time.Duration{
+	Authorizer: 5 * time.Second, Settle: 30 * time.Second, "mcp": 28 * time.Second, "external": 25 * time.Second,
+}
+
+const defaultTimeout = 10 * time.Second
+
+// Defaults are the functions of the contract, all with one environment.
+func Defaults(env map[string]string) map[string]Function {
+	functions := map[string]Function{}
+	for _, name := range names() {
+		timeout, ok := timeouts[name]
+		if !ok {
+			timeout = defaultTimeout
+		}
+		functions[name] = Function{Function: lambda.Function{Timeout: timeout, Reserved: lambda.Unreserved}, Env: env}
+	}
+	return functions
+}
+
+// Service is a running laptop. It is safe for concurrent use.
+type Service struct {
+	Functions *lambda.Functions
+	// Brake is nil where the configuration has none.
+	Brake *brake.Brake
+
+	gateway      *apigateway.Gateway
+	subscription *lambda.Subscription
+	topics       *lambda.Topics
+	local        http.Handler
+	client       *http.Client
+	now          func() time.Time
+	log          *zap.Logger
+
+	calls calls
+}
+
+// New builds all functions and the gateway before them.
+func New(c Config) (*Service, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &Service{now: c.Now, client: &http.Client{Transport: &http.Transport{
+		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
+	}}}
+	var err error
+	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {
+		return nil, err
+	}
+	functions := map[string]lambda.Function{}
+	for name, f := range c.Functions {
+		if functions[name], err = c.deploy(name, f, s.client); err != nil {
+			return nil, err
+		}
+	}
+	if s.Functions, err = lambda.New(functions, s.log); err != nil {
+		return nil, err
+	}
+	if s.gateway, err = s.newGateway(c); err != nil {
+		return nil, err
+	}
+	s.topics = lambda.NewTopics(s.Functions, BrakeFunction, c.Now, s.log)
+	if c.Brake != nil {
+		if err := s.addBrake(c); err != nil {
+			return nil, fmt.Errorf("brake: %w", err)
+		}
+	}
+	s.local = localAPI{service: s, address: c.Gateway.Domain, token: c.LocalToken}.handler()
+	s.subscription.Start()
+	return s, nil
+}
+
+func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
+	g := c.Gateway
+	if g.StageVariables == nil {
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		g.StageVariables = api.StageVariables["open"]
+	}
+	if s.Functions.Find(Settle) == "" {
+		return nil, fmt.Errorf("function %s is missing: nothing would give back the units of failed calls", Settle)
+	}
+	s.subscription = lambda.NewSubscription(s.Functions, Settle, "/sekisho/"+g.Stage+"/access", s.log)
+	g.Functions, g.Authorizer, g.Subscription, g.Now, g.Log = s.Functions, Authorizer, s.subscription, c.Now, s.log
+	return apigateway.New(g)
+}
+
+// deploy makes the handler of a function, unless it is given.
+func (c Config) deploy(name string, f Function, client *http.Client) (lambda.Function, error) {
+	if f.Handler == nil {
+		log, err := boot.NewLogger(boot.Map(f.Env), name, c.Log)
+		if err != nil {
+			return lambda.Function{}, err
+		}
+		stores := f.Stores
+		if stores == nil {
+			stores = c.Stores
+		}
+		rt := boot.Runtime{Function: name, Env: boot.Map(f.Env), Log: log, Now: c.Now}
+		f.Handler, err = build(rt, deps{stores: stores, client: client, upstream: c.Upstream})
+		if err != nil {
+			return lambda.Function{}, err
+		}
+	}
+	if c.Wrap != nil {
+		f.Handler = c.Wrap(name, f.Handler)
+	}
+	return f.Function, nil
+}
+
+// Flush waits until the failed calls up to now are settled. The error is that of ctx.
+func (s *Service) Flush(ctx context.Context) error { return s.subscription.Flush(ctx) }
+
+// Close settles what is left and stops everything. It waits no longer than ctx.
+func (s *Service) Close(ctx context.Context) error {
+	err := s.subscription.Close(ctx)
+	if err != nil {
+		err = fmt.Errorf("some failed calls could not be settled in time; the next start does it: %w", err)
+	}
+	err = errors.Join(err, s.Functions.Close(ctx))
+	s.topics.Wait() // short: the invocations have ended
+	s.client.CloseIdleConnections()
+	return err
+}
