@@ -2,17 +2,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/calendar"
 	"sekisho/functions/internal/handler/rest"
 )
 
-func main() {
-	if err := rest.Start(context.Background(), os.Getenv, "calendar", calendar.Operations()); err != nil {
-		fmt.Fprintln(os.Stderr, "calendar:", err)
-		os.Exit(1)
-	}
-}
+func main() { boot.Main("calendar", rest.FromEnv(calendar.Operations)) }

@@ -2,17 +2,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/convert"
 	"sekisho/functions/internal/handler/rest"
 )
 
-func main() {
-	if err := rest.Start(context.Background(), os.Getenv, "convert", convert.Operations()); err != nil {
-		fmt.Fprintln(os.Stderr, "convert:", err)
-		os.Exit(1)
-	}
-}
+func main() { boot.Main("convert", rest.FromEnv(convert.Operations)) }

@@ -2,38 +2,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"time"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/mcpserver"
 )
 
-func main() {
-	if err := run(context.Background(), os.Getenv); err != nil {
-		fmt.Fprintln(os.Stderr, "mcp:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, getenv func(string) string) error {
-	log, err := boot.NewLogger(getenv, "mcp", os.Stdout)
-	if err != nil {
-		return err
-	}
-	store, err := dynamo.FromEnv(getenv, boot.AccountsTable)
-	if err != nil {
-		return err
-	}
-	handle, err := mcpserver.FromEnv(getenv, store.Accounts(), nil, log, time.Now)
-	if err != nil {
-		return err
-	}
-	lambda.StartWithOptions(handle, lambda.WithContext(ctx))
-	return nil
-}
+func main() { boot.Main("mcp", mcpserver.FromEnv(dynamo.FromEnv, nil)) }

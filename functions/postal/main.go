@@ -2,17 +2,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/postal"
 	"sekisho/functions/internal/handler/rest"
 )
 
-func main() {
-	if err := rest.Start(context.Background(), os.Getenv, "postal", postal.Operations()); err != nil {
-		fmt.Fprintln(os.Stderr, "postal:", err)
-		os.Exit(1)
-	}
-}
+func main() { boot.Main("postal", rest.FromEnv(postal.Operations)) }

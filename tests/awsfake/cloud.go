@@ -1,28 +1,17 @@
 package awsfake
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strings"
-	"time"
+
+	"sekisho/tests/awsfake/moto"
 )
 
-// Region and AccountID are where everything lives; the account is moto's.
+// Region and AccountID are where everything lives.
 const (
-	Region    = "us-east-1"
-	AccountID = "123456789012"
+	Region    = moto.Region
+	AccountID = moto.AccountID
 )
-
-// startTimeout is generous: a busy machine may take long to start Python.
-const startTimeout = 60 * time.Second
 
 // Cloud is a running moto server and stand-in.
 type Cloud struct {
@@ -31,60 +20,24 @@ type Cloud struct {
 	// StandIn is the URL of Budgets, Cost Explorer and Service Quotas.
 	StandIn string
 
-	moto    *exec.Cmd
-	stdin   io.Closer
+	moto    *moto.Server
 	standIn *httptest.Server
 }
 
-// Start runs both until Stop. The program of moto is the one that scripts/moto finds under
-// root, the top of the repository.
-func Start(root string) (*Cloud, error) {
-	out, err := exec.Command(filepath.Join(root, "scripts", "moto"), "--find").Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return nil, fmt.Errorf("these tests need an emulator of AWS: %s", bytes.TrimSpace(exit.Stderr))
-	}
+// Start runs both until Stop.
+func Start() (*Cloud, error) {
+	server, err := moto.Start()
 	if err != nil {
-		return nil, fmt.Errorf("run scripts/moto: %w", err)
+		return nil, err
 	}
-	c := &Cloud{moto: exec.Command(strings.TrimSpace(string(out)), "-H", "127.0.0.1", "-p", "0")}
-	c.moto.Env = append(os.Environ(), "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join(root, "tests", "awsfake", "moto"))
-	if err := c.launch(); err != nil {
-		c.Stop()
-		return nil, fmt.Errorf("start moto: %w", err)
-	}
-	c.standIn = httptest.NewServer(newStandIn(DefaultQuota))
-	c.StandIn = c.standIn.URL
-	return c, nil
-}
-
-func (c *Cloud) launch() (err error) {
-	// moto ends when this pipe does, also when the tests are killed.
-	if c.stdin, err = c.moto.StdinPipe(); err != nil {
-		return err
-	}
-	log, err := c.moto.StderrPipe()
-	if err != nil {
-		return err
-	}
-	if err := c.moto.Start(); err != nil {
-		return err
-	}
-	c.Endpoint, err = awaitAddress(log)
-	return err
+	standIn := httptest.NewServer(newStandIn(DefaultQuota))
+	return &Cloud{Endpoint: server.Endpoint, StandIn: standIn.URL, moto: server, standIn: standIn}, nil
 }
 
 // Stop ends what Start started, and nothing else.
 func (c *Cloud) Stop() {
-	if c.standIn != nil {
-		c.standIn.Close()
-	}
-	if c.stdin != nil {
-		_ = c.stdin.Close()
-	}
-	if c.moto.Process != nil {
-		_ = c.moto.Process.Kill()
-		_ = c.moto.Wait()
-	}
+	c.standIn.Close()
+	c.moto.Stop()
 }
 
 // Environment is what makes Terraform and the AWS SDK talk to this cloud and to nothing
@@ -116,34 +69,4 @@ func (c *Cloud) Variables() []string {
 		list = append(list, name+"="+value)
 	}
 	return list
-}
-
-var listening = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
-
-// awaitAddress reads the log up to the line that names the address, and from then on
-// throws it away until the process ends.
-func awaitAddress(log io.Reader) (string, error) {
-	type found struct {
-		endpoint string
-		err      error
-	}
-	answer := make(chan found, 1)
-	go func() {
-		var said bytes.Buffer
-		for lines := bufio.NewScanner(log); lines.Scan(); {
-			if m := listening.FindSubmatch(lines.Bytes()); m != nil {
-				answer <- found{endpoint: string(m[1])}
-				_, _ = io.Copy(io.Discard, log)
-				return
-			}
-			said.Write(append(lines.Bytes(), '\n'))
-		}
-		answer <- found{err: fmt.Errorf("it ended before it listened: %s", strings.TrimSpace(said.String()))}
-	}()
-	select {
-	case f := <-answer:
-		return f.endpoint, f.err
-	case <-time.After(startTimeout):
-		return "", fmt.Errorf("no answer in %s", startTimeout)
-	}
 }

@@ -5,29 +5,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/tests/awsfake"
+	"sekisho/tests/awsfake/moto"
+	"sekisho/tests/awsfake/tables"
 	"sekisho/tests/e2e/suite"
-	"sekisho/tests/terraform/stack"
 )
 
 // TestDynamo runs the suite against `sekisho up` over DynamoDB, emulated by moto.
 func TestDynamo(t *testing.T) {
-	root, err := stack.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cloud, err := awsfake.Start(root)
+	cloud, err := awsfake.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cloud.Stop()
-	for _, table := range []string{"accounts", "usage"} {
-		createTable(t, cloud.Endpoint, "e2e-"+table)
+	client := dynamodb.NewFromConfig(moto.Config(cloud.Endpoint))
+	if err := tables.Create(t.Context(), client, "e2e-accounts", "e2e-usage"); err != nil {
+		t.Fatal(err)
 	}
 	environment := cloud.Variables()
 	plans := fmt.Sprintf(`{%q:%d}`, suite.Plan, suite.Limit)
@@ -42,21 +37,4 @@ func TestDynamo(t *testing.T) {
 			Sekisho: binary.On(environment, store...),
 		})
 	})
-}
-
-func createTable(t *testing.T, endpoint, name string) {
-	t.Helper()
-	client := dynamodb.New(dynamodb.Options{
-		Region: awsfake.Region, BaseEndpoint: aws.String(endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            aws.String(name),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

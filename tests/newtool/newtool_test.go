@@ -68,7 +68,7 @@ func serve(t *testing.T, tree string) {
 
 // plan plans envs/dev: the function and its route come without a line of Terraform.
 func plan(t *testing.T, root, tree, dist string) {
-	cloud, err := awsfake.Start(root)
+	cloud, err := awsfake.Start()
 	must(t, err)
 	defer cloud.Stop()
 	functions, err := stack.Functions(tree)

@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if cloud, err = awsfake.Start(root); err != nil {
+	if cloud, err = awsfake.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -14,6 +14,10 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	dynamo "sekisho/tests/awsfake/tables"
 )
 
 // A check finds what is wrong with a plan. They are named, so that TestSabotage can tell
@@ -482,32 +486,24 @@ func checkFunctions(p planned) (problems []string) {
 	return problems
 }
 
-// checkTables compares with the tables that the DynamoDB adapter's own tests run on.
+// checkTables compares with the tables that the DynamoDB store's own tests run on.
 func checkTables(p planned) (problems []string) {
-	raw, err := os.ReadFile(filepath.Join(root, "functions", "internal", "aws", "dynamo", "tables.json"))
-	if err != nil {
-		return []string{err.Error()}
-	}
-	type table struct {
-		BillingMode string              `json:"billing_mode"`
-		HashKey     string              `json:"hash_key"`
-		Attributes  []map[string]string `json:"attributes"`
-		TTL         string              `json:"ttl_attribute"`
-	}
-	var want map[string]table
-	if err := json.Unmarshal(raw, &want); err != nil {
-		return []string{err.Error()}
-	}
-	have := map[string]table{}
+	want := map[string]dynamo.Table{"accounts": dynamo.Accounts, "usage": dynamo.Usage}
+	have := map[string]dynamo.Table{}
 	for _, resource := range p.plan.ResourcePlannedValuesMap {
 		if resource.Type != "aws_dynamodb_table" {
 			continue
 		}
 		values := resource.AttributeValues
-		made := table{BillingMode: values["billing_mode"].(string), HashKey: values["hash_key"].(string)}
+		made := dynamo.Table{
+			BillingMode: types.BillingMode(values["billing_mode"].(string)), HashKey: values["hash_key"].(string),
+		}
 		for _, attribute := range values["attribute"].([]any) {
 			a := attribute.(map[string]any)
-			made.Attributes = append(made.Attributes, map[string]string{"name": a["name"].(string), "type": a["type"].(string)})
+			if a["name"] != made.HashKey {
+				problems = append(problems, fmt.Sprintf("tables: attribute %v is not the key", a["name"]))
+			}
+			made.HashKeyType = types.ScalarAttributeType(a["type"].(string))
 		}
 		ttls, _ := values["ttl"].([]any) // without one the provider leaves it open
 		for _, ttl := range ttls {
@@ -515,8 +511,8 @@ func checkTables(p planned) (problems []string) {
 		}
 		have[resource.Index.(string)] = made
 	}
-	if !reflect.DeepEqual(have, want) {
-		problems = append(problems, fmt.Sprintf("tables: %v, want %v as in functions/internal/aws/dynamo/tables.json", have, want))
+	if !maps.Equal(have, want) {
+		problems = append(problems, fmt.Sprintf("tables: %v, want %v, which the store is tested with", have, want))
 	}
 	return problems
 }

@@ -45,7 +45,7 @@ func (f brakeFlags) deployed(ctx context.Context) (brakes, error) {
 	if deployed.Environment != nil {
 		env = boot.Map(deployed.Environment.Variables)
 	}
-	c, err := handler.FromEnv(env)
+	c, err := handler.ReadConfig(env)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is no brake: %w", f.Function, err))
 	}

@@ -13,8 +13,8 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
-	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
 )
 
 // defaultData is the laptop's data directory, relative to the working directory.
@@ -31,7 +31,7 @@ type storeFlags struct {
 
 // stores is an open store with its plans.
 type stores struct {
-	laptop.Stores
+	store.Store
 	plans account.Plans
 	close func() error
 }
@@ -79,8 +79,8 @@ func (f storeFlags) openTables(ctx context.Context) (*stores, error) {
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("AWS configuration: %w", err))
 	}
-	store := dynamo.New(dynamodb.NewFromConfig(cfg), dynamo.Tables{Accounts: f.AccountsTable, Usage: f.UsageTable})
-	return &stores{Stores: store, plans: plans, close: func() error { return nil }}, nil
+	tables := dynamo.New(dynamodb.NewFromConfig(cfg), dynamo.Tables{Accounts: f.AccountsTable, Usage: f.UsageTable})
+	return &stores{Store: tables, plans: plans, close: func() error { return nil }}, nil
 }
 
 const (
@@ -98,7 +98,7 @@ func openDirectory(ctx context.Context, dir, plansJSON string) (*stores, error) 
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("data directory %s: %w", dir, err))
 	}
-	return &stores{Stores: db, plans: plans, close: db.Close}, nil
+	return &stores{Store: db, plans: plans, close: db.Close}, nil
 }
 
 // directoryPlans returns the given plans, else those stored in the directory, else the defaults.

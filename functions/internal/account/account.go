@@ -88,8 +88,6 @@ type Store interface {
 	// CreateUser adds a user; ErrExists if the ID is taken.
 	CreateUser(ctx context.Context, u User) error
 	User(ctx context.Context, id string) (User, error)
-	// Users lists all users, sorted by ID.
-	Users(ctx context.Context) ([]User, error)
 	// SetPlan changes the plan of a user and of all the user's keys atomically.
 	SetPlan(ctx context.Context, userID, plan string) error
 	// CreateKey adds a key to an existing user. The user's plan applies; k.Plan is ignored.

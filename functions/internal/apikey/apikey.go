@@ -103,16 +103,6 @@ type Hash [sha256.Size]byte
 // Hash returns the key's hash.
 func (k Key) Hash() Hash { return sha256.Sum256([]byte(k.text)) }
 
-// ParseHash reads the 64 hexadecimal digits that String writes.
-func ParseHash(text string) (Hash, error) {
-	var h Hash
-	b, err := hex.DecodeString(text)
-	if err != nil || len(b) != len(h) {
-		return h, fmt.Errorf("hash of an API key: want %d hexadecimal digits", 2*len(h))
-	}
-	return Hash(b), nil
-}
-
 // String writes the hash as 64 lower-case hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 

@@ -1,6 +1,6 @@
 // Package boot is what every function starts with: its environment, its logger, the version
-// that it was built from. An error about the environment names the variable, what is wrong
-// with it and what it takes.
+// that it was built from, and Main, which serves it in Lambda. An error about the environment
+// names the variable, what is wrong with it and what it takes.
 package boot
 
 import (
@@ -54,7 +54,7 @@ func (e Env) Required(name string) (string, error) {
 	return v, nil
 }
 
-// Seconds returns a number of seconds, 0 or more, with decimals if wanted.
+// Seconds returns a number of seconds, 0 or more; decimals are allowed.
 func (e Env) Seconds(name string, fallback time.Duration) (time.Duration, error) {
 	n, err := e.Float(name, fallback.Seconds())
 	return time.Duration(n * float64(time.Second)), err

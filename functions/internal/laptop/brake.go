@@ -55,7 +55,7 @@ func (c Config) addBrake(functions map[string]apigateway.Function) (*brake.Brake
 	if err != nil {
 		return nil, nil, err
 	}
-	env, err := handler.FromEnv(boot.Map(map[string]string{
+	env, err := handler.ReadConfig(boot.Map(map[string]string{
 		boot.BrakeFunctions: strings.Join(Spending(slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: apigateway.TopicARN(MoneyTopic),
 		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.APIID: "local", boot.Stage: c.Stage,
 	}))
@@ -69,7 +69,7 @@ func (c Config) addBrake(functions map[string]apigateway.Function) (*brake.Brake
 	}
 	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: b, Log: log}
 	functions[BrakeFunction] = apigateway.Function{
-		Handler: apigateway.Handle(func(ctx context.Context, e events.SNSEvent) (struct{}, error) { return struct{}{}, h.Handle(ctx, e) }),
+		Handler: boot.Consume(h.Handle),
 		Timeout: brakeTimeout, Reserved: apigateway.Unreserved,
 	}
 	return b, s, nil

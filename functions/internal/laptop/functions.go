@@ -1,49 +1,33 @@
-// Package laptop puts the whole service together in one process: the handlers that
-// lambda.Start runs in AWS, behind the stand-in for API Gateway, over any store.
+// Package laptop puts the whole service together in one process: the functions that AWS runs,
+// behind the stand-in for API Gateway, over any store.
 package laptop
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
-	"time"
+	"slices"
 
-	"github.com/aws/aws-lambda-go/events"
-	"go.uber.org/zap"
-
-	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/brake"
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler"
-	accounthandler "sekisho/functions/internal/handler/account"
+	"sekisho/functions/internal/handler/account"
 	"sekisho/functions/internal/handler/authorizer"
 	"sekisho/functions/internal/handler/external"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/handler/settle"
-	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/mcpserver"
-	"sekisho/functions/internal/ratelimit"
-	"sekisho/functions/internal/usage"
+	"sekisho/functions/internal/store"
 )
 
-// Names of the functions that no operation of the contract is given to.
+// Names of the functions that serve no operation of the contract.
 const (
 	Authorizer = "authorizer"
 	Settle     = "settle"
 )
 
-// Stores are what the functions keep their state in.
-type Stores interface {
-	Accounts() account.Store
-	Usage() usage.Store
-	Buckets() ratelimit.BucketStore
-	Dailies() ratelimit.DailyStore
-	Brake(name string) brake.Memory
-}
-
 // Upstream is what the function "external" has on a laptop in the place of a token in
-// Parameter Store. Where it is, and its limits, stand in the function's environment.
+// Parameter Store. The function's environment names its address and its limits.
 type Upstream struct {
 	// Token is sent to it; nil sends none.
 	Token func(context.Context) (string, error)
@@ -51,89 +35,42 @@ type Upstream struct {
 	Private bool
 }
 
-// deps are what a function is built from.
+// deps are what differs between a function here and in AWS.
 type deps struct {
-	env      boot.Env
-	stores   Stores
-	log      *zap.Logger
-	now      func() time.Time
+	stores   store.Store
 	client   *http.Client
 	upstream Upstream
 }
 
-// builders make the handler of each function: the same that its main gives to lambda.Start.
-var builders = withServed(map[string]func(deps) (apigateway.Invoker, error){
-	Authorizer: func(d deps) (apigateway.Invoker, error) {
-		h, err := authorizer.New(d.env, d.stores.Accounts(), d.stores.Usage(), d.log, d.now)
-		if err != nil {
-			return nil, err
-		}
-		return apigateway.Handle(h.Handle), nil
-	},
-	Settle: func(d deps) (apigateway.Invoker, error) {
-		h := &settle.Handler{Store: d.stores.Usage(), Log: d.log, Now: d.now}
-		return apigateway.Handle(func(ctx context.Context, e events.CloudwatchLogsEvent) (struct{}, error) {
-			return struct{}{}, h.Handle(ctx, e)
-		}), nil
-	},
-	"account": func(d deps) (apigateway.Invoker, error) {
-		s, err := accounthandler.New(d.env, d.stores.Accounts(), d.stores.Usage(), d.log, d.now)
-		if err != nil {
-			return nil, err
-		}
-		return apigateway.Handle(s.Handle), nil
-	},
-	"mcp": func(d deps) (apigateway.Invoker, error) {
-		handle, err := mcpserver.FromEnv(d.env, d.stores.Accounts(), d.client, d.log, d.now)
-		if err != nil {
-			return nil, err
-		}
-		return apigateway.Handle(handle), nil
-	},
-	"external": func(d deps) (apigateway.Invoker, error) {
-		s, err := external.New(d.env, external.Deps{
-			Buckets: d.stores.Buckets(), Dailies: d.stores.Dailies(),
-			Token: d.upstream.Token, AllowPrivate: d.upstream.Private, Log: d.log, Now: d.now,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return apigateway.Handle(s.Handle), nil
-	},
-})
-
-// withServed adds the functions that are nothing but their operations.
-func withServed(builders map[string]func(deps) (apigateway.Invoker, error)) map[string]func(deps) (apigateway.Invoker, error) {
+// builds are what the functions' mains hand to boot.Main, over other stores.
+func builds(d deps) map[string]boot.Build {
+	open := func(boot.Env, ...string) (store.Store, error) { return d.stores, nil }
+	token := func(boot.Env, string) (func(context.Context) (string, error), error) { return d.upstream.Token, nil }
+	all := map[string]boot.Build{
+		Authorizer: authorizer.FromEnv(open),
+		Settle:     settle.FromEnv(open),
+		"account":  account.FromEnv(open),
+		"mcp":      mcpserver.FromEnv(open, d.client),
+		"external": external.FromEnv(open, external.Options{Token: token, AllowPrivate: d.upstream.Private}),
+	}
 	for name, operations := range handler.Functions() {
-		builders[name] = served(name, operations)
+		all[name] = rest.FromEnv(operations)
 	}
-	return builders
+	return all
 }
 
-// served builds a function that is nothing but its operations.
-func served(function string, operations func() map[string]rest.Operation) func(deps) (apigateway.Invoker, error) {
-	return func(d deps) (apigateway.Invoker, error) {
-		api, err := contract.Load()
-		if err != nil {
-			return nil, err
-		}
-		s, err := rest.New(api, function, operations(), d.log, d.now)
-		if err != nil {
-			return nil, err
-		}
-		return apigateway.Handle(s.Handle), nil
-	}
-}
+// names are those of the functions that this program has.
+func names() []string { return slices.Sorted(maps.Keys(builds(deps{}))) }
 
-// build makes the function of a name.
-func build(name string, d deps) (apigateway.Invoker, error) {
-	builder, ok := builders[name]
+// build makes a function.
+func build(rt boot.Runtime, d deps) (boot.Invoker, error) {
+	b, ok := builds(d)[rt.Function]
 	if !ok {
-		return nil, fmt.Errorf("no function is called %q", name)
+		return nil, fmt.Errorf("no function is called %q", rt.Function)
 	}
-	invoker, err := builder(d)
+	invoker, err := b(rt)
 	if err != nil {
-		return nil, fmt.Errorf("function %s: %w", name, err)
+		return nil, fmt.Errorf("function %s: %w", rt.Function, err)
 	}
 	return invoker, nil
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,6 +14,7 @@ import (
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/store"
 )
 
 // Function is how one function is deployed.
@@ -25,7 +24,7 @@ type Function struct {
 	// Env is its environment.
 	Env map[string]string
 	// Stores that its environment names; nil means those of the Config.
-	Stores Stores
+	Stores store.Store
 	// MemoryMB that it has in AWS, 0 where it is not deployed there.
 	MemoryMB int
 	// Timeout of one invocation.
@@ -41,7 +40,7 @@ type Config struct {
 	// Functions by name. They must be all that the description names, with authorizer and
 	// settle.
 	Functions map[string]Function
-	Stores    Stores
+	Stores    store.Store
 	// Domain is host and port that the gateway is reached at.
 	Domain string
 	// Stage and StageVariables as they are deployed; nil variables mean the contract's
@@ -81,7 +80,7 @@ const defaultTimeout = 10 * time.Second
 // Defaults are the functions of the contract, all with one environment.
 func Defaults(env map[string]string) map[string]Function {
 	functions := map[string]Function{}
-	for _, name := range slices.Sorted(maps.Keys(builders)) {
+	for _, name := range names() {
 		timeout, ok := timeouts[name]
 		if !ok {
 			timeout = defaultTimeout
@@ -167,9 +166,8 @@ func (c Config) invoker(name string, f Function, client *http.Client) (apigatewa
 	if stores == nil {
 		stores = c.Stores
 	}
-	return build(name, deps{
-		env: env, stores: stores, log: log, now: c.Now, client: client, upstream: c.Upstream,
-	})
+	rt := boot.Runtime{Function: name, Env: env, Log: log, Now: c.Now}
+	return build(rt, deps{stores: stores, client: client, upstream: c.Upstream})
 }
 
 // Close settles what is left and stops.

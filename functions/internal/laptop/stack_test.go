@@ -23,6 +23,7 @@ import (
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -31,7 +32,7 @@ type service struct {
 	t      *testing.T
 	base   string
 	stack  *laptop.Stack
-	stores laptop.Stores
+	stores store.Store
 	ring   account.Keyring
 	log    *lockedBuffer
 	// dir has the database.
@@ -236,10 +237,10 @@ func TestExactUnderConcurrency(t *testing.T) {
 
 // TestFailuresAreNotCharged: however a call fails, its unit comes back.
 func TestFailuresAreNotCharged(t *testing.T) {
-	panics := apigateway.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	panics := boot.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		panic("boom")
 	})
-	hangs := apigateway.Handle(func(ctx context.Context, _ events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	hangs := boot.Handle(func(ctx context.Context, _ events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		<-ctx.Done()
 		return events.APIGatewayProxyResponse{}, ctx.Err()
 	})
@@ -333,7 +334,7 @@ func TestARefundStaysInItsMonth(t *testing.T) {
 	c := newClock("2026-11-30T23:59:59.999Z")
 	s := start(t, account.Plans{"demo": 5}, func(config *laptop.Config) {
 		config.Now = c.now
-		config.Replace = map[string]apigateway.Invoker{"postal": apigateway.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		config.Replace = map[string]apigateway.Invoker{"postal": boot.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 			c.set("2026-12-01T00:00:01Z")
 			return events.APIGatewayProxyResponse{StatusCode: 500, Body: "{}"}, nil
 		})}

@@ -60,7 +60,10 @@ func failure(t *testing.T, r result) problem.Body {
 const braked = `{"type":"urn:sekisho:error:braked","title":"The call was not started","status":503,"error":"braked","classification":"permanent","retryable":false,"retryAfterMs":null,"hint":"The owner's spending brake is on."}`
 
 func limited() string {
-	return string(problem.Limit(problem.Quota{Limit: 1000, Used: 1000, ResetAt: "2026-12-01T00:00:00.000Z", UpgradeURL: "https://example.com/plans"}, time.Hour).JSON())
+	p := problem.New(problem.LimitExceeded, "")
+	p.RetryAfter = time.Hour
+	p.Quota = &problem.Quota{Limit: 1000, Used: 1000, ResetAt: "2026-12-01T00:00:00.000Z", UpgradeURL: "https://example.com/plans"}
+	return string(p.JSON())
 }
 
 // TestRESTAnswers: whatever the REST API says, the agent gets a problem that it can act on.

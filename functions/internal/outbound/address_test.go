@@ -91,7 +91,7 @@ func TestLoopbackIsRefusedHoweverWritten(t *testing.T) {
 	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::1]"} {
 		c := newClient(t, Config{})
-		_, err := Do(t.Context(), c, Request{URL: "http://" + host + ":" + port + "/"}, Raw)
+		_, err := Do(t.Context(), c, Request{URL: "http://" + host + ":" + port + "/"}, raw)
 		c.Close()
 		var blocked *BlockedAddressError
 		if !errors.As(err, &blocked) {
@@ -131,7 +131,7 @@ func TestPrivateUpstream(t *testing.T) {
 		{"/neighbour", true, true},
 	} {
 		c := newClient(t, Config{AllowPrivate: true, AllowPrivateRedirects: tt.redirects})
-		_, err := Do(t.Context(), c, Request{URL: srv.URL + tt.path, Token: "t"}, Raw)
+		_, err := Do(t.Context(), c, Request{URL: srv.URL + tt.path, Token: "t"}, raw)
 		c.Close()
 		if (err == nil) != tt.expected {
 			t.Errorf("%s, private redirects allowed: %t: %v", tt.path, tt.redirects, err)
@@ -151,7 +151,7 @@ func TestRedirectKeepsSecretsAtHome(t *testing.T) {
 	c := newClient(t, Config{AllowPrivate: true, AllowPrivateRedirects: true})
 	defer c.Close()
 	h := http.Header{"X-Api-Key": {"k"}, "Cookie": {"c=1"}, "Accept": {"text/plain"}}
-	if _, err := Do(t.Context(), c, Request{URL: home.URL, Token: "t", Header: h}, Raw); err != nil {
+	if _, err := Do(t.Context(), c, Request{URL: home.URL, Token: "t", Header: h}, raw); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"Authorization", "X-Api-Key", "Cookie"} {

@@ -37,11 +37,11 @@ func TestHTTP2(t *testing.T) {
 	roots.AddCert(srv.Certificate())
 	c.home.TLSClientConfig = &tls.Config{RootCAs: roots}
 
-	if _, err := Do(t.Context(), c, Request{Method: "POST", URL: srv.URL}, Raw); err != nil {
+	if _, err := Do(t.Context(), c, Request{Method: "POST", URL: srv.URL}, raw); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/abort", "/abort-body"} {
-		_, err := Do(t.Context(), c, Request{Method: "POST", URL: srv.URL + path}, Raw)
+		_, err := Do(t.Context(), c, Request{Method: "POST", URL: srv.URL + path}, raw)
 		var e *Error
 		if !errors.As(err, &e) || e.Reason != ReasonConnection || e.Stop != StopAmbiguous || e.Attempts != 1 {
 			t.Errorf("%s: got %v", path, err)

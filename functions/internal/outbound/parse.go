@@ -26,9 +26,6 @@ func JSON[T any](r Response) (T, error) {
 	return v, err
 }
 
-// Raw takes any answer as it is.
-func Raw(r Response) (Response, error) { return r, nil }
-
 // IsJSON reports whether the content type is JSON.
 func IsJSON(h http.Header) bool {
 	m := mediaType(h)

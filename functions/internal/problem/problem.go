@@ -14,8 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -100,9 +98,6 @@ var kinds = map[Code]kind{
 	Unreachable:              {502, "The API did not answer", Transient, 2 * time.Second, "The MCP server could not reach its own API. Wait retryAfterMs, then retry once; if it fails again, call utility.diagnose_mcp."},
 }
 
-// Codes lists all codes in order.
-func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
-
 // Problem is one refusal. It is an error, so that it can travel as one.
 type Problem struct {
 	Code           Code
@@ -148,13 +143,6 @@ func New(code Code, detail string) *Problem {
 // Newf is New with a formatted detail.
 func Newf(code Code, format string, args ...any) *Problem {
 	return New(code, fmt.Sprintf(format, args...))
-}
-
-// Limit makes the problem of an exhausted quota; wait is the time until the reset.
-func Limit(q Quota, wait time.Duration) *Problem {
-	p := New(LimitExceeded, "")
-	p.Quota, p.RetryAfter = &q, wait
-	return p
 }
 
 // DailyLimit makes the problem of a daily quota whose last place is taken; wait is the time
@@ -300,10 +288,4 @@ func foreign(status int) *Problem {
 	p := New(code, fmt.Sprintf("The API answered HTTP %d in a form that this server does not know.", status))
 	p.Status = status
 	return p
-}
-
-// Is reports whether err carries a problem of that code.
-func Is(err error, code Code) bool {
-	var p *Problem
-	return errors.As(err, &p) && p.Code == code
 }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,7 +80,7 @@ func TestParseReadsBackWhatWasWritten(t *testing.T) {
 	for _, p := range []*problem.Problem{
 		problem.New(problem.NotFound, "no such code"),
 		problem.New(problem.Unavailable, ""),
-		problem.Limit(problem.Quota{Limit: 50, Used: 50, ResetAt: "2026-12-01T00:00:00.000Z", UpgradeURL: "https://example.com"}, 90*time.Second),
+		problem.DailyLimit(problem.Quota{Limit: 50, Used: 50, ResetAt: "2026-12-01T00:00:00.000Z", UpgradeURL: "https://example.com"}, 90*time.Second),
 	} {
 		back := problem.Parse(p.Status, p.JSON())
 		if string(back.JSON()) != string(p.JSON()) || string(back.AgentJSON()) != string(p.AgentJSON()) {
@@ -102,12 +105,12 @@ func TestParseMakesSenseOfForeignAnswers(t *testing.T) {
 
 func TestRetryAfterIsWholeSecondsRoundedUp(t *testing.T) {
 	for wait, want := range map[time.Duration]int64{0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2} {
-		p := problem.Limit(problem.Quota{}, wait)
+		p := problem.DailyLimit(problem.Quota{}, wait)
 		if got, ok := p.RetryAfterSeconds(); !ok || got != want {
 			t.Errorf("%s: %d, %v; want %d", wait, got, ok, want)
 		}
 	}
-	if ms := problem.Limit(problem.Quota{}, time.Microsecond).Body().RetryAfterMs; ms == nil || *ms != 1 {
+	if ms := problem.DailyLimit(problem.Quota{}, time.Microsecond).Body().RetryAfterMs; ms == nil || *ms != 1 {
 		t.Errorf("retryAfterMs of a microsecond is %v, want 1", ms)
 	}
 	if _, ok := problem.New(problem.NotFound, "").RetryAfterSeconds(); ok {
@@ -133,7 +136,50 @@ func TestInternalsAreNotShown(t *testing.T) {
 		t.Errorf("%s", p.JSON())
 	}
 	inner := problem.New(problem.NotFound, "x")
-	if got := problem.From(fmt.Errorf("lookup: %w", inner)); got != inner || !problem.Is(fmt.Errorf("y: %w", inner), problem.NotFound) {
+	if got := problem.From(fmt.Errorf("lookup: %w", inner)); got != inner {
 		t.Errorf("a wrapped problem was lost: %v", got)
+	}
+}
+
+// TestTextsAreWrittenOnce: what a kind of problem says is in the package problem and nowhere else.
+// /register is not a problem; its text has the sentence on keys in it, word for word.
+func TestTextsAreWrittenOnce(t *testing.T) {
+	source, err := os.ReadFile("../contract/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, _, found := strings.Cut(string(source), "Don't edit it.\n")
+	if !found {
+		t.Error("openapi.yaml does not say where its generated end begins")
+	}
+	if !strings.Contains(written, "OAuth, and no valid one came: it is missing, mistyped, unknown or revoked. "+problem.HowToSendKey) {
+		t.Errorf("/register does not say: %s", problem.HowToSendKey)
+	}
+	texts := map[string]string{"openapi.yaml": strings.ReplaceAll(written, problem.HowToSendKey, "")}
+	root := filepath.Join("..", "..")
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "problem" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		texts[path] = string(content)
+		return err
+	})
+	if err != nil || len(texts) < 50 {
+		t.Fatalf("%d texts: %v", len(texts), err)
+	}
+	const long = 32 // shorter ones are phrases that anybody may use
+	for _, code := range problem.Codes() {
+		p := problem.New(code, "")
+		for sentence := range strings.SplitSeq(p.Hint, ". ") {
+			if len(sentence) < long {
+				continue
+			}
+			for path, text := range texts {
+				if strings.Contains(text, sentence) {
+					t.Errorf("%s repeats what %s says: %s", path, code, sentence)
+				}
+			}
+		}
 	}
 }

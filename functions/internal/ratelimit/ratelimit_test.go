@@ -13,23 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"sekisho/functions/internal/ratelimit"
-	"sekisho/functions/internal/ratelimit/ratelimittest"
+	"sekisho/functions/internal/store/storetest"
 )
-
-func TestMemory(t *testing.T) {
-	t.Run("buckets", func(t *testing.T) {
-		ratelimittest.TestBucketStore(t, func(*testing.T) ratelimit.BucketStore { return &ratelimit.Memory{} })
-	})
-	t.Run("daily", func(t *testing.T) {
-		ratelimittest.TestDailyStore(t, func(*testing.T) ratelimit.DailyStore { return &ratelimit.Memory{} })
-	})
-}
 
 // 64 callers over two instances that share a store, for 10 virtual seconds.
 func TestTwoInstancesNeverExceedTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := ratelimit.Limit{Burst: 5, PerSecond: 1}
-		store := &ratelimit.Memory{}
+		store := &storetest.Memory{}
 		instances := []*ratelimit.Limiter{
 			{Store: store, Bucket: "b", Limit: limit},
 			{Store: store, Bucket: "b", Limit: limit},
@@ -61,7 +52,7 @@ func TestTwoInstancesNeverExceedTheRate(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		ratelimittest.CheckRate(t, passed, limit)
+		storetest.CheckRate(t, passed, limit)
 		// Not below either: 5 at once and one at each full second, the tenth included
 		// or not, as the deadline falls on it.
 		if len(passed) < 14 || len(passed) > 15 {
@@ -76,7 +67,7 @@ func TestTwoInstancesNeverExceedTheRate(t *testing.T) {
 
 func TestWaitOnlyWithinTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ratelimit.Limiter{Store: &ratelimit.Memory{}, Bucket: "b", Limit: ratelimit.Limit{Burst: 1, PerSecond: 0.2}}
+		l := &ratelimit.Limiter{Store: &storetest.Memory{}, Bucket: "b", Limit: ratelimit.Limit{Burst: 1, PerSecond: 0.2}}
 		if err := l.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +92,7 @@ func TestWaitOnlyWithinTheDeadline(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ratelimit.Limiter{Store: &ratelimit.Memory{}, Limit: ratelimit.Limit{Burst: 1, PerSecond: 0.2}}
+		l := &ratelimit.Limiter{Store: &storetest.Memory{}, Limit: ratelimit.Limit{Burst: 1, PerSecond: 0.2}}
 		if err := l.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +105,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-type brokenStore struct{ ratelimit.Memory }
+type brokenStore struct{ storetest.Memory }
 
 var errStore = errors.New("store is down")
 
@@ -142,7 +133,7 @@ func TestLimitValidate(t *testing.T) {
 		if l.Validate() == nil {
 			t.Errorf("%+v is accepted", l)
 		}
-		if err := (&ratelimit.Limiter{Store: &ratelimit.Memory{}, Limit: l}).Wait(t.Context()); err == nil {
+		if err := (&ratelimit.Limiter{Store: &storetest.Memory{}, Limit: l}).Wait(t.Context()); err == nil {
 			t.Errorf("%+v lets a call pass", l)
 		}
 	}
@@ -181,14 +172,14 @@ func TestDecideKeepsTheRate(t *testing.T) {
 			tat = next
 			passed = append(passed, now.Add(slot.Wait))
 		}
-		ratelimittest.CheckRate(t, passed, limit)
+		storetest.CheckRate(t, passed, limit)
 	})
 }
 
 func TestDailyReleaseFreesAndCommitKeeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // which starts at a midnight UTC
 		ctx := t.Context()
-		q := &ratelimit.Daily{Store: &ratelimit.Memory{}, Quota: "q", Limit: 1}
+		q := &ratelimit.Daily{Store: &storetest.Memory{}, Quota: "q", Limit: 1}
 		time.Sleep(18 * time.Hour)
 
 		r := reserved(t, q)
@@ -209,7 +200,7 @@ func TestDailyReleaseFreesAndCommitKeeps(t *testing.T) {
 
 func TestDailyCrashBlocksNothingForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &ratelimit.Daily{Store: &ratelimit.Memory{}, Quota: "q", Limit: 1, Lease: time.Minute}
+		q := &ratelimit.Daily{Store: &storetest.Memory{}, Quota: "q", Limit: 1, Lease: time.Minute}
 		crashed := reserved(t, q)
 		time.Sleep(time.Minute - time.Nanosecond)
 		wantFull(t, q, 0, 1, 1) // not within the lease
@@ -224,7 +215,7 @@ func TestDailyCrashBlocksNothingForEver(t *testing.T) {
 
 func TestDailyBelongsToTheDayItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &ratelimit.Daily{Store: &ratelimit.Memory{}, Quota: "q", Limit: 1}
+		q := &ratelimit.Daily{Store: &storetest.Memory{}, Quota: "q", Limit: 1}
 		time.Sleep(24*time.Hour - time.Second)
 		late := reserved(t, q)
 		time.Sleep(2 * time.Second)
@@ -238,7 +229,7 @@ func TestDailyBelongsToTheDayItBegan(t *testing.T) {
 func TestDailyUnderFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 3
-		store := &ratelimit.Memory{}
+		store := &storetest.Memory{}
 		var succeeded, inFlight atomic.Int64
 		var wg sync.WaitGroup
 		for g := range 50 {
@@ -271,7 +262,7 @@ func TestDailyUnderFailures(t *testing.T) {
 }
 
 func TestQuotaZeroAllowsNothing(t *testing.T) {
-	q := &ratelimit.Daily{Store: &ratelimit.Memory{}, Quota: "q"}
+	q := &ratelimit.Daily{Store: &storetest.Memory{}, Quota: "q"}
 	var full *ratelimit.QuotaError
 	if _, err := q.Reserve(t.Context()); !errors.As(err, &full) {
 		t.Errorf("got %v", err)
@@ -308,7 +299,7 @@ func check(t *testing.T, err error) {
 }
 
 func BenchmarkLimiter(b *testing.B) {
-	l := &ratelimit.Limiter{Store: &ratelimit.Memory{}, Limit: ratelimit.Limit{Burst: 1 << 40, PerSecond: 1e6}}
+	l := &ratelimit.Limiter{Store: &storetest.Memory{}, Limit: ratelimit.Limit{Burst: 1 << 40, PerSecond: 1e6}}
 	for b.Loop() {
 		if err := l.Wait(b.Context()); err != nil {
 			b.Fatal(err)

@@ -57,15 +57,6 @@ func scanUser(r row) (account.User, error) {
 	return u, err
 }
 
-func (s accounts) Users(ctx context.Context) ([]account.User, error) {
-	var users []account.User
-	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		users, err = list(ctx, tx, scanUser, "SELECT id, plan, created_at FROM user ORDER BY id")
-		return err
-	})
-	return users, err
-}
-
 func list[T any](ctx context.Context, tx *sql.Tx, scan func(row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/brake"
-	"sekisho/functions/internal/ratelimit"
-	"sekisho/functions/internal/ratelimit/ratelimittest"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
 )
@@ -37,31 +35,11 @@ func openAt(t testing.TB, path string) *DB {
 
 func fresh(t testing.TB) *DB { return openAt(t, filepath.Join(t.TempDir(), "sekisho.db")) }
 
-func TestAccounts(t *testing.T) {
-	storetest.Accounts(t, func(t *testing.T) account.Store { return fresh(t).Accounts() })
-}
-
-func TestUsage(t *testing.T) {
-	storetest.Usage(t, func(t *testing.T) usage.Store { return fresh(t).Usage() })
-}
-
-func TestUsageShared(t *testing.T) {
-	storetest.UsageShared(t, func(t *testing.T) (a, b usage.Store) {
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) func() store.Store {
 		path := filepath.Join(t.TempDir(), "sekisho.db")
-		return openAt(t, path).Usage(), openAt(t, path).Usage()
+		return func() store.Store { return openAt(t, path) }
 	})
-}
-
-func TestBrake(t *testing.T) {
-	storetest.Brake(t, func(t *testing.T) func(string) brake.Memory { return fresh(t).Brake })
-}
-
-func TestBuckets(t *testing.T) {
-	ratelimittest.TestBucketStore(t, func(t *testing.T) ratelimit.BucketStore { return fresh(t).Buckets() })
-}
-
-func TestDailies(t *testing.T) {
-	ratelimittest.TestDailyStore(t, func(t *testing.T) ratelimit.DailyStore { return fresh(t).Dailies() })
 }
 
 func TestOpenMakesTheDirectoryAndKeepsData(t *testing.T) {

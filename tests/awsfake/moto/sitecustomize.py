@@ -1,8 +1,14 @@
-"""Python imports this at its start; the moto server of these tests runs with it."""
+"""Python imports this at its start; the moto server of the tests runs with it."""
 
 import os
 import sys
 import threading
+
+# moto has no locks: it relies on a request not being interrupted between the check of a
+# condition and the write. Python may switch threads there after 5 ms, and then two updates
+# of one item both pass. Without switches but at input and output, each request is as
+# atomic as DynamoDB says.
+sys.setswitchinterval(3600)
 
 
 def end_with_parent():
@@ -12,7 +18,4 @@ def end_with_parent():
     os._exit(0)
 
 
-# moto has no locks. Without a switch of threads inside a request, each is as atomic as AWS
-# says that it is.
-sys.setswitchinterval(3600)
 threading.Thread(target=end_with_parent, daemon=True).start()

@@ -23,8 +23,8 @@ import (
 
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/brake"
-	handler "sekisho/functions/internal/handler/brake"
-	"sekisho/functions/internal/moto"
+	"sekisho/tests/awsfake/moto"
+	"sekisho/tests/awsfake/tables"
 )
 
 var emulator moto.Shared
@@ -52,10 +52,7 @@ type cloud struct {
 
 func deploy(t *testing.T, functions map[string]int) *cloud {
 	t.Helper()
-	cfg := aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(emulator.Endpoint(t)),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	}
+	cfg := emulator.Config(t)
 	c := &cloud{cfg: cfg, lambda: lambda.NewFromConfig(cfg)}
 	role := must[*iam.CreateRoleOutput](t)(iam.NewFromConfig(cfg).CreateRole(t.Context(), &iam.CreateRoleInput{
 		RoleName: aws.String(t.Name()), AssumeRolePolicyDocument: aws.String("{}"),
@@ -67,13 +64,13 @@ func deploy(t *testing.T, functions map[string]int) *cloud {
 	}
 	c.topic = *must[*sns.CreateTopicOutput](t)(sns.NewFromConfig(cfg).CreateTopic(t.Context(), &sns.CreateTopicInput{Name: aws.String("demo-money")})).TopicArn
 	c.stage = c.createStage(t)
-	tables := dynamo.Tables{Accounts: t.Name() + "-accounts", Usage: t.Name() + "-usage"}
+	tableNames := dynamo.Tables{Accounts: t.Name() + "-accounts", Usage: t.Name() + "-usage"}
 	client := dynamodb.NewFromConfig(cfg)
-	if err := dynamo.CreateTables(t.Context(), client, tables); err != nil {
+	if err := tables.Create(t.Context(), client, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
-	env := handler.Config{Functions: names, Topic: c.topic, API: c.stage.API, Stage: c.stage.Stage}
-	c.brake = must[*brake.Brake](t)(New(cfg, env, "demo-brake", dynamo.New(client, tables).Brake(env.MemoryName()), time.Now))
+	env := brake.Config{Functions: names, Topic: c.topic, API: c.stage.API, Stage: c.stage.Stage}
+	c.brake = must[*brake.Brake](t)(New(cfg, env, "demo-brake", dynamo.New(client, tableNames).Brake(env.MemoryName()), time.Now))
 	return c
 }
 

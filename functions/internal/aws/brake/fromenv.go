@@ -9,13 +9,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
+	awsconfig "sekisho/functions/internal/aws/config"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
-	handler "sekisho/functions/internal/handler/brake"
 )
+
+// FromEnv makes the brake of the deployment that the calling function belongs to.
+func FromEnv(rt boot.Runtime, c brake.Config, memory brake.Memory) (*brake.Brake, error) {
+	cfg, err := awsconfig.Config(rt.Env)
+	if err != nil {
+		return nil, err
+	}
+	function, err := rt.Env.Required("AWS_LAMBDA_FUNCTION_NAME")
+	if err != nil {
+		return nil, err
+	}
+	return New(cfg, c, function, memory, rt.Now)
+}
 
 // New makes the brake of a deployment. function is the deployed name of the brake's own
 // function, as in `sekisho brake --function`.
-func New(cfg aws.Config, c handler.Config, function string, memory brake.Memory, now func() time.Time) (*brake.Brake, error) {
+func New(cfg aws.Config, c brake.Config, function string, memory brake.Memory, now func() time.Time) (*brake.Brake, error) {
 	stage, err := NewSwitch(apigateway.NewFromConfig(cfg), c.API, c.Stage)
 	if err != nil {
 		return nil, err

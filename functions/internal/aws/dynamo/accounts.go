@@ -1,13 +1,10 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
@@ -55,44 +52,8 @@ func userOf(i item) account.User {
 	return account.User{ID: i.text(pk)[len(userPrefix):], Plan: i.text("plan"), CreatedAt: i.instant("created_at")}
 }
 
-// Users reads the whole table, so it is for operators' commands, not for requests.
-func (s accounts) Users(ctx context.Context) ([]account.User, error) {
-	var users []account.User
-	err := s.scan(ctx, userPrefix, func(i item) error {
-		users = append(users, userOf(i))
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list users: %w", err)
-	}
-	slices.SortFunc(users, func(a, b account.User) int { return cmp.Compare(a.ID, b.ID) })
-	return users, nil
-}
-
-// scan visits all items whose key starts with prefix, page by page.
-func (s accounts) scan(ctx context.Context, prefix string, visit func(item) error) error {
-	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{
-		TableName:                 &s.tables.Accounts,
-		ConsistentRead:            aws.Bool(true),
-		FilterExpression:          aws.String("begins_with(#pk, :prefix)"),
-		ExpressionAttributeNames:  map[string]string{"#pk": pk},
-		ExpressionAttributeValues: item{":prefix": text(prefix)},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return err
-		}
-		for _, i := range page.Items {
-			if err := visit(i); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// maxRaces bounds how often a change to an account starts over after a concurrent one.
+// maxRaces bounds how often a change of an account starts over because another one came
+// in between.
 const maxRaces = 20
 
 // race repeats change until it succeeds or fails without a concurrent change.

@@ -28,8 +28,12 @@ import (
 	awsconfig "sekisho/functions/internal/aws/config"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
+
+// Tables are the names of the two tables.
+type Tables struct{ Accounts, Usage string }
 
 // Store is the pair of tables. It is safe for concurrent use, even by many processes.
 type Store struct {
@@ -49,11 +53,8 @@ func New(client *dynamodb.Client, tables Tables) *Store {
 	return &Store{client: client, tables: tables, attempt: attemptTimeout}
 }
 
-// FromEnv makes a Lambda function's store from its environment. tables names the variables,
-// boot.AccountsTable or boot.UsageTable, of the tables that the function uses and has rights
-// on. These must be set.
-func FromEnv(getenv func(name string) string, tables ...string) (*Store, error) {
-	env := boot.Env(getenv)
+// FromEnv is the store.Open of a Lambda function. The variables of its tables must be set.
+func FromEnv(env boot.Env, tables ...string) (store.Store, error) {
 	cfg, err := awsconfig.Config(env)
 	if err != nil {
 		return nil, err

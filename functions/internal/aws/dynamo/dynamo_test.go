@@ -17,19 +17,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/moto"
-	"sekisho/functions/internal/ratelimit"
-	"sekisho/functions/internal/ratelimit/ratelimittest"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
+	"sekisho/tests/awsfake/moto"
+	"sekisho/tests/awsfake/tables"
 )
 
 var emulator moto.Shared
@@ -45,16 +43,13 @@ var serial atomic.Int64
 
 // clientOver makes a client for the emulator that uses the given transport.
 func clientOver(t testing.TB, transport http.RoundTripper) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region:       "ap-northeast-1",
-		BaseEndpoint: aws.String(emulator.Endpoint(t)),
-		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
-		HTTPClient:   &http.Client{Transport: transport},
+	return dynamodb.NewFromConfig(emulator.Config(t), func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: transport}
 		// The SDK's own retries, without its waits of seconds.
-		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
 			o.RateLimiter = sdkratelimit.None
-		}),
+		})
 	})
 }
 
@@ -62,7 +57,7 @@ func freshTables(t testing.TB) Tables {
 	t.Helper()
 	n := serial.Add(1)
 	names := Tables{Accounts: fmt.Sprintf("accounts-%d", n), Usage: fmt.Sprintf("usage-%d", n)}
-	if err := CreateTables(t.Context(), clientOver(t, http.DefaultTransport), names); err != nil {
+	if err := tables.Create(t.Context(), clientOver(t, http.DefaultTransport), names.Accounts, names.Usage); err != nil {
 		t.Fatal(err)
 	}
 	return names
@@ -118,31 +113,11 @@ func TestEmulatorCountsParallelAddsOnce(t *testing.T) {
 	}
 }
 
-func TestAccounts(t *testing.T) {
-	storetest.Accounts(t, func(t *testing.T) account.Store { return fresh(t).Accounts() })
-}
-
-func TestUsage(t *testing.T) {
-	storetest.Usage(t, func(t *testing.T) usage.Store { return fresh(t).Usage() })
-}
-
-func TestUsageShared(t *testing.T) {
-	storetest.UsageShared(t, func(t *testing.T) (a, b usage.Store) {
-		s := fresh(t)
-		return s.Usage(), patient(New(clientOver(t, http.DefaultTransport), s.tables)).Usage()
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) func() store.Store {
+		names := freshTables(t)
+		return func() store.Store { return patient(New(clientOver(t, http.DefaultTransport), names)) }
 	})
-}
-
-func TestBrake(t *testing.T) {
-	storetest.Brake(t, func(t *testing.T) func(string) brake.Memory { return fresh(t).Brake })
-}
-
-func TestBuckets(t *testing.T) {
-	ratelimittest.TestBucketStore(t, func(t *testing.T) ratelimit.BucketStore { return fresh(t).Buckets() })
-}
-
-func TestDailies(t *testing.T) {
-	ratelimittest.TestDailyStore(t, func(t *testing.T) ratelimit.DailyStore { return fresh(t).Dailies() })
 }
 
 func TestTablesAreAsDefined(t *testing.T) {
@@ -167,14 +142,13 @@ func TestTablesAreAsDefined(t *testing.T) {
 
 func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 	env := map[string]string{"AWS_REGION": "ap-northeast-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
-	get := func(name string) string { return env[name] }
 	for _, name := range []string{"SEKISHO_ACCOUNTS_TABLE", "SEKISHO_USAGE_TABLE"} {
-		if _, err := FromEnv(get, boot.AccountsTable, boot.UsageTable); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := FromEnv(boot.Map(env), boot.AccountsTable, boot.UsageTable); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one that names %s", err, name)
 		}
 		env[name] = "t"
 	}
-	if s, err := FromEnv(get, boot.AccountsTable, boot.UsageTable); err != nil || s.tables != (Tables{Accounts: "t", Usage: "t"}) {
+	if s, err := FromEnv(boot.Map(env), boot.AccountsTable, boot.UsageTable); err != nil || s.(*Store).tables != (Tables{Accounts: "t", Usage: "t"}) {
 		t.Errorf("store %+v, error %v", s, err)
 	}
 }
@@ -338,15 +312,20 @@ func TestListsReadAllPages(t *testing.T) {
 		if i%10 != 0 {
 			continue
 		}
+		ring := account.Keyring{Store: s.Accounts(), Plans: account.DefaultPlans(), Now: time.Now}
 		id := fmt.Sprintf("user%02d", i)
-		if err := s.Accounts().CreateUser(t.Context(), account.User{ID: id, Plan: "free", CreatedAt: start}); err != nil {
+		_, err = ring.CreateUser(t.Context(), id, "free")
+		if err == nil {
+			_, _, err = ring.CreateKey(t.Context(), id, "")
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	wire := &faultyWire{}
-	users, err := New(clientOver(t, wire), s.tables).Accounts().Users(t.Context())
-	if err != nil || len(users) != 3 {
-		t.Errorf("%d users, %v; want 3", len(users), err)
+	keys, err := New(clientOver(t, wire), s.tables).Accounts().Keys(t.Context(), "")
+	if err != nil || len(keys) != 3 {
+		t.Errorf("%d keys, %v; want 3", len(keys), err)
 	}
 	if n := len(wire.requests()); n < 2 {
 		t.Errorf("%d request, so the test has shown nothing about pages", n)

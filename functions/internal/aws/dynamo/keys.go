@@ -169,7 +169,7 @@ func (s accounts) Keys(ctx context.Context, userID string) ([]account.Key, error
 	}
 	var err error
 	if userID == "" {
-		err = s.scan(ctx, keyPrefix, add)
+		err = s.scan(ctx, add)
 	} else {
 		err = s.keysOf(ctx, userID, add)
 	}
@@ -180,6 +180,29 @@ func (s accounts) Keys(ctx context.Context, userID string) ([]account.Key, error
 		return cmp.Or(cmp.Compare(a.UserID, b.UserID), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return keys, nil
+}
+
+// scan visits the keys of all users, page by page.
+func (s accounts) scan(ctx context.Context, visit func(item) error) error {
+	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{
+		TableName:                 &s.tables.Accounts,
+		ConsistentRead:            aws.Bool(true),
+		FilterExpression:          aws.String("begins_with(#pk, :prefix)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": pk},
+		ExpressionAttributeValues: item{":prefix": text(keyPrefix)},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, i := range page.Items {
+			if err := visit(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (s accounts) keysOf(ctx context.Context, userID string, visit func(item) error) error {

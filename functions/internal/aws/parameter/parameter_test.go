@@ -6,13 +6,12 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
 	"sekisho/functions/internal/aws/parameter"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/moto"
+	"sekisho/tests/awsfake/moto"
 )
 
 var emulator moto.Shared
@@ -31,10 +30,7 @@ func env(endpoint string) boot.Env {
 // TestASecureStringIsDecrypted and read anew each time: caching is up to the caller.
 func TestASecureStringIsDecrypted(t *testing.T) {
 	endpoint := emulator.Endpoint(t)
-	client := ssm.New(ssm.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
+	client := ssm.NewFromConfig(emulator.Config(t))
 	read, err := parameter.FromEnv(env(endpoint), boot.UpstreamTokenParameter)
 	if err != nil {
 		t.Fatal(err)

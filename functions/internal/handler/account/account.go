@@ -11,13 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -158,16 +157,22 @@ func (h *Handler) describe(s account.Settings) Settings {
 	return out
 }
 
-// New makes the server of the function "account" of a deployment.
-func New(env boot.Env, accounts account.Store, counters Counter, log *zap.Logger, now func() time.Time) (*rest.Server, error) {
-	api, err := contract.Load()
-	if err != nil {
-		return nil, err
+// FromEnv builds the function "account" of a deployment.
+func FromEnv(open store.Open) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) {
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		s, err := open(rt.Env, boot.AccountsTable, boot.UsageTable)
+		if err != nil {
+			return nil, err
+		}
+		plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{API: api, Store: s.Accounts(), Usage: s.Usage(), Plans: plans, Now: rt.Now}
+		return rest.Serve(rt, h.Operations())
 	}
-	plans, err := boot.Parse(env, boot.Plans, account.ParsePlans)
-	if err != nil {
-		return nil, err
-	}
-	h := &Handler{API: api, Store: accounts, Usage: counters, Plans: plans, Now: now}
-	return rest.New(api, "account", h.Operations(), log, now)
 }

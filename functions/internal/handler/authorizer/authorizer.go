@@ -21,6 +21,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -203,31 +204,38 @@ func (d decision) policy(methodARN string) response {
 	}
 }
 
-// New makes the authorizer of a deployment.
-func New(env boot.Env, accounts account.Store, counters usage.Store, log *zap.Logger, now func() time.Time) (*Handler, error) {
-	api, err := contract.Load()
-	if err != nil {
-		return nil, err
+// FromEnv builds the authorizer of a deployment.
+func FromEnv(open store.Open) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) {
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		s, err := open(rt.Env, boot.AccountsTable, boot.UsageTable)
+		if err != nil {
+			return nil, err
+		}
+		plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+		if err != nil {
+			return nil, err
+		}
+		upgrade, err := rt.Env.URL(boot.UpgradeURL)
+		if err != nil {
+			return nil, err
+		}
+		cache, err := rt.Env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
+		if err != nil {
+			return nil, err
+		}
+		memory, err := rt.Env.Seconds(boot.DenialMemorySeconds, usage.DefaultDenialMemory)
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{
+			API:  api,
+			Keys: account.NewAuthenticator(s.Accounts(), rt.Now, cache), Gate: usage.NewGate(s.Usage(), rt.Now, memory),
+			Plans: plans, UpgradeURL: upgrade, Log: rt.Log, Now: rt.Now,
+		}
+		return boot.Handle(h.Handle), nil
 	}
-	plans, err := boot.Parse(env, boot.Plans, account.ParsePlans)
-	if err != nil {
-		return nil, err
-	}
-	upgrade, err := env.URL(boot.UpgradeURL)
-	if err != nil {
-		return nil, err
-	}
-	cache, err := env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
-	if err != nil {
-		return nil, err
-	}
-	memory, err := env.Seconds(boot.DenialMemorySeconds, usage.DefaultDenialMemory)
-	if err != nil {
-		return nil, err
-	}
-	return &Handler{
-		API:  api,
-		Keys: account.NewAuthenticator(accounts, now, cache), Gate: usage.NewGate(counters, now, memory),
-		Plans: plans, UpgradeURL: upgrade, Log: log, Now: now,
-	}, nil
 }

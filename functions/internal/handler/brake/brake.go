@@ -13,6 +13,7 @@ import (
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/store"
 )
 
 // Tripper is the brake, as far as messages can move it: it has no way back.
@@ -73,31 +74,22 @@ func (h *Handler) obey(ctx context.Context, record events.SNSEventRecord) (brake
 	return effect, cause.Text, err
 }
 
-// Config is what the function reads from its environment.
-type Config struct {
-	Functions []string
-	Topic     string
-	Rules     brake.Rules
-	API       string
-	Stage     string
-}
-
 // neverStopped are functions that the brake must leave alone, by the end of their names.
 var neverStopped = []string{"authorizer", "account", "settle", "brake"}
 
-// FromEnv reads the environment.
-func FromEnv(env boot.Env) (Config, error) {
-	c := Config{
+// ReadConfig reads the environment.
+func ReadConfig(env boot.Env) (brake.Config, error) {
+	c := brake.Config{
 		Functions: env.List(boot.BrakeFunctions),
 		Rules:     brake.Rules{Alarms: env.List(boot.BrakeAlarms), Budget: env(boot.BrakeBudget)},
 	}
 	if len(c.Functions) == 0 {
-		return Config{}, fmt.Errorf("%s is not set", boot.BrakeFunctions)
+		return brake.Config{}, fmt.Errorf("%s is not set", boot.BrakeFunctions)
 	}
 	for _, function := range c.Functions {
 		for _, name := range neverStopped {
 			if function == name || strings.HasSuffix(function, "-"+name) {
-				return Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
+				return brake.Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
 			}
 		}
 	}
@@ -109,5 +101,22 @@ func FromEnv(env boot.Env) (Config, error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// MemoryName is the name of the brake's state in the accounts table.
-func (c Config) MemoryName() string { return c.API + "/" + c.Stage }
+// FromEnv builds the function of a deployment. acting makes the brake of what acts there.
+func FromEnv(open store.Open, acting func(boot.Runtime, brake.Config, brake.Memory) (*brake.Brake, error)) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) {
+		c, err := ReadConfig(rt.Env)
+		if err != nil {
+			return nil, err
+		}
+		s, err := open(rt.Env, boot.AccountsTable)
+		if err != nil {
+			return nil, err
+		}
+		b, err := acting(rt, c, s.Brake(c.MemoryName()))
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{Topic: c.Topic, Rules: c.Rules, Brake: b, Log: rt.Log}
+		return boot.Consume(h.Handle), nil
+	}
+}

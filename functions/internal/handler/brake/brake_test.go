@@ -135,8 +135,8 @@ func environment() map[string]string {
 	}
 }
 
-func TestFromEnv(t *testing.T) {
-	c, err := FromEnv(boot.Map(environment()))
+func TestReadConfig(t *testing.T) {
+	c, err := ReadConfig(boot.Map(environment()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +148,14 @@ func TestFromEnv(t *testing.T) {
 	} {
 		env := environment()
 		env[variable] = value
-		if _, err := FromEnv(boot.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
+		if _, err := ReadConfig(boot.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
 			t.Errorf("%s = %q: %v", variable, value, err)
 		}
 	}
 	for _, never := range []string{"demo-authorizer", "demo-account", "demo-settle", "demo-brake", "brake"} {
 		env := environment()
 		env[boot.BrakeFunctions] += "," + never
-		if _, err := FromEnv(boot.Map(env)); err == nil || !strings.Contains(err.Error(), never) {
+		if _, err := ReadConfig(boot.Map(env)); err == nil || !strings.Contains(err.Error(), never) {
 			t.Errorf("%s may be stopped: %v", never, err)
 		}
 	}

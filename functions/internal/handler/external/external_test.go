@@ -23,7 +23,7 @@ import (
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/outbound/outboundtest"
 	"sekisho/functions/internal/problem"
-	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/store/storetest"
 )
 
 const secret = "token-SECRET-1"
@@ -31,7 +31,7 @@ const secret = "token-SECRET-1"
 // world is the function and its upstream, in virtual time. Use it inside synctest.
 type world struct {
 	t       *testing.T
-	store   ratelimit.Memory
+	store   storetest.Memory
 	handler *Handler
 	server  *rest.Server
 	log     *observer.ObservedLogs
@@ -63,15 +63,15 @@ func newWorld(t *testing.T, env map[string]string) *world {
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	w.log = logs
-	deps := Deps{
-		Buckets: &w.store, Dailies: &w.store, Log: zap.New(core), Now: time.Now,
-		Token: func(context.Context) (string, error) { w.tokens++; return w.token, nil },
-	}
-	h, err := newHandler(boot.Map(all), deps)
+	rt := boot.Runtime{Function: "external", Env: boot.Map(all), Log: zap.New(core), Now: time.Now}
+	h, err := newHandler(rt, deps{
+		buckets: &w.store, dailies: &w.store,
+		token: func(context.Context) (string, error) { w.tokens++; return w.token, nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	timeout, err := boot.Map(all).Seconds(boot.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
+	timeout, err := rt.Env.Seconds(boot.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func newWorld(t *testing.T, env map[string]string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.server, err = rest.New(api, "external", h.Operations(), deps.Log, deps.Now); err != nil {
+	if w.server, err = rest.New(api, "external", h.Operations(), rt.Log, rt.Now); err != nil {
 		t.Fatal(err)
 	}
 	return w

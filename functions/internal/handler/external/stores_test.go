@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -15,29 +16,25 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/moto"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
+	"sekisho/functions/internal/store/storetest"
+	"sekisho/tests/awsfake/moto"
+	"sekisho/tests/awsfake/tables"
 )
 
 var emulator moto.Shared
 
 func TestMain(m *testing.M) { os.Exit(emulator.Run(m)) }
 
-type stores interface {
-	Buckets() ratelimit.BucketStore
-	Dailies() ratelimit.DailyStore
-}
-
-func overSQLite(t *testing.T) stores {
+func overSQLite(t *testing.T) store.Store {
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sekisho.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,23 +43,20 @@ func overSQLite(t *testing.T) stores {
 	return db
 }
 
-func overDynamo(t *testing.T) stores {
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(emulator.Endpoint(t)),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-	tables := dynamo.Tables{Accounts: "accounts", Usage: "usage"}
-	if err := dynamo.CreateTables(t.Context(), client, tables); err != nil {
+func overDynamo(t *testing.T) store.Store {
+	client := dynamodb.NewFromConfig(emulator.Config(t))
+	tableNames := dynamo.Tables{Accounts: "accounts", Usage: "usage"}
+	if err := tables.Create(t.Context(), client, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(client, tables)
+	return dynamo.New(client, tableNames)
 }
 
 // TestTwoInstancesShareTheDay, over both stores and real sockets: of 20 publications at once
 // exactly three go through, as the quota has it.
 func TestTwoInstancesShareTheDay(t *testing.T) {
 	const calls, quota = 20, 3
-	for name, open := range map[string]func(*testing.T) stores{"SQLite": overSQLite, "DynamoDB": overDynamo} {
+	for name, open := range map[string]func(*testing.T) store.Store{"SQLite": overSQLite, "DynamoDB": overDynamo} {
 		t.Run(name, func(t *testing.T) {
 			var published atomic.Int64
 			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -71,26 +65,27 @@ func TestTwoInstancesShareTheDay(t *testing.T) {
 			}))
 			defer upstream.Close()
 			env := boot.Map(map[string]string{boot.UpstreamURL: upstream.URL, boot.UpstreamBurst: "100", boot.PublishPerDay: "3"})
-			store := open(t)
 			today := time.Now() // the day must not turn within the test
-			var instances [2]func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
+			rt := boot.Runtime{Function: "external", Env: env, Log: zap.NewNop(), Now: func() time.Time { return today }}
+			shared := open(t)
+			build := FromEnv(func(boot.Env, ...string) (store.Store, error) { return shared, nil }, Options{AllowPrivate: true})
+			var instances [2]boot.Invoker
 			for i := range instances {
-				server, err := New(env, Deps{
-					Buckets: store.Buckets(), Dailies: store.Dailies(), AllowPrivate: true, Log: zap.NewNop(),
-					Now: func() time.Time { return today },
-				})
-				if err != nil {
+				var err error
+				if instances[i], err = build(rt); err != nil {
 					t.Fatal(err)
 				}
-				instances[i] = server.Handle
 			}
 			var passed, over atomic.Int64
 			var wg sync.WaitGroup
 			for i := range calls {
 				wg.Go(func() {
-					a, _ := instances[i%2](t.Context(), events.APIGatewayProxyRequest{
-						HTTPMethod: "POST", Resource: "/v1/external/publications", Body: `{"slug":"hello"}`,
-					})
+					payload, err := instances[i%2].Invoke(t.Context(), []byte(
+						`{"httpMethod":"POST","resource":"/v1/external/publications","body":"{\"slug\":\"hello\"}"}`))
+					var a events.APIGatewayProxyResponse
+					if err := errors.Join(err, json.Unmarshal(payload, &a)); err != nil {
+						t.Error(err)
+					}
 					switch a.StatusCode {
 					case 200:
 						passed.Add(1)
@@ -110,9 +105,9 @@ func TestTwoInstancesShareTheDay(t *testing.T) {
 	}
 }
 
-// broken is a store that fails as it is told.
+// broken is a store that fails on demand.
 type broken struct {
-	*ratelimit.Memory
+	*storetest.Memory
 	bucket, daily bool
 	afterReserve  bool // daily fails from the second change on
 	changes       int

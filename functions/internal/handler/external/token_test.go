@@ -68,7 +68,7 @@ func TestATokenThatCannotBeRead(t *testing.T) {
 			return secret, nil
 		}}
 		for range 3 {
-			if _, err := token.Get(t.Context()); !problem.Is(err, problem.UpstreamTokenUnavailable) {
+			if _, err := token.Get(t.Context()); problem.From(err).Code != problem.UpstreamTokenUnavailable {
 				t.Fatal(err)
 			}
 		}

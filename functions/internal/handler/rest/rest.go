@@ -63,6 +63,24 @@ func Simple[In, Out any](serve func(In) (Out, error)) Operation {
 	return Typed(func(_ context.Context, _ Call, in In) (Out, error) { return serve(in) })
 }
 
+// FromEnv builds a function that is nothing but its operations: it needs no store.
+func FromEnv(operations func() map[string]Operation) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) { return Serve(rt, operations()) }
+}
+
+// Serve makes the Invoker of a function that serves operations of the contract.
+func Serve(rt boot.Runtime, operations map[string]Operation) (boot.Invoker, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return nil, err
+	}
+	server, err := New(api, rt.Function, operations, rt.Log, rt.Now)
+	if err != nil {
+		return nil, err
+	}
+	return boot.Handle(server.Handle), nil
+}
+
 // Server is the handler of one Lambda.
 type Server struct {
 	api        *contract.API

@@ -14,8 +14,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -151,4 +153,16 @@ func refundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error)
 		AdmissionID: r.AdmissionID, Meter: r.Meter, Period: period, Operation: r.Operation,
 		Units: units, Cap: usage.Limit(cap),
 	}, true, nil
+}
+
+// FromEnv builds the function of a deployment.
+func FromEnv(open store.Open) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) {
+		s, err := open(rt.Env, boot.UsageTable)
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{Store: s.Usage(), Log: rt.Log, Now: rt.Now}
+		return boot.Consume(h.Handle), nil
+	}
 }

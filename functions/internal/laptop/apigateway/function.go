@@ -26,10 +26,8 @@ const defaultTimeout = 3 * time.Second
 // invocation: 6 MB and a little (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 const maxPayload = 6_291_556
 
-// Invoker runs one invocation, by any number of goroutines at once. See Handle.
-type Invoker interface {
-	Invoke(ctx context.Context, payload []byte) ([]byte, error)
-}
+// Invoker is what a function's Build makes.
+type Invoker = boot.Invoker
 
 // Function is one Lambda.
 type Function struct {

@@ -27,10 +27,6 @@ type Config struct {
 	Description []byte
 	// Functions by name. Each function that the description names must be here.
 	Functions map[string]Function
-	// FunctionOf names the function of an operation, empty to leave it to the rule: the
-	// function of the integration's URI, else that of x-sekisho. A deployed name such as
-	// sekisho-dev-postal finds the function postal.
-	FunctionOf func(*contract.Operation) string
 	// Authorizer and Settle are names of functions. An authorizer is needed where an
 	// operation has security; what the description names goes before this. Without Settle
 	// the access log goes nowhere.

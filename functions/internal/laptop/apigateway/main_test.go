@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/goleak"
+
+	"sekisho/functions/internal/boot"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -97,7 +99,7 @@ func newFixture(t *testing.T, s script) *fixture {
 }
 
 func (f *fixture) things(s script) Invoker {
-	return Handle(func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	return boot.Handle(func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		f.mu.Lock()
 		f.proxied = append(f.proxied, e)
 		f.mu.Unlock()
@@ -125,7 +127,7 @@ func (f *fixture) authorizer(s script) Invoker {
 }
 
 func (f *fixture) settle(s script) Invoker {
-	return Handle(func(ctx context.Context, e events.CloudwatchLogsEvent) (any, error) {
+	return boot.Handle(func(ctx context.Context, e events.CloudwatchLogsEvent) (any, error) {
 		if s.settle != nil {
 			if answer, err := s.settle(ctx, e); err != nil {
 				return answer, err
@@ -152,6 +154,12 @@ func (f *fixture) settle(s script) Invoker {
 func policy(effect, resource, context string) string {
 	return `{"principalId":"key_1","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"` +
 		effect + `","Resource":["` + resource + `"]}]},"context":` + context + `}`
+}
+
+type invokerFunc func(context.Context, []byte) ([]byte, error)
+
+func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return f(ctx, payload)
 }
 
 func answers(text string) Invoker {

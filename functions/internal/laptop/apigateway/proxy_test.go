@@ -260,33 +260,6 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHandleIsSafe: of many calls at once each gets its own answer.
-func TestHandleIsSafe(t *testing.T) {
-	h := Handle(func(_ context.Context, in string) (string, error) { return strings.Repeat(in, 100) + "<&>", nil })
-	done := make(chan error, 8)
-	for i := range 8 {
-		go func() {
-			letter := string(rune('a' + i))
-			for range 2000 {
-				got, err := h.Invoke(context.Background(), []byte(`"`+letter+`"`))
-				if want := `"` + strings.Repeat(letter, 100) + `<&>"`; err != nil || strings.TrimSpace(string(got)) != want {
-					done <- errors.New("got " + string(got))
-					return
-				}
-			}
-			done <- nil
-		}()
-	}
-	for range 8 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := h.Invoke(context.Background(), []byte(`7`)); err == nil {
-		t.Error("a payload of another type is taken")
-	}
-}
-
 // FuzzParseProxyResponse: whatever a function answers, it is refused or can be written.
 func FuzzParseProxyResponse(f *testing.F) {
 	for _, text := range []string{`{"statusCode":200}`, `{"statusCode":"200","headers":{"A":1}}`, `{`, `null`, `{"statusCode":200,"multiValueHeaders":{"":["\n"]}}`} {

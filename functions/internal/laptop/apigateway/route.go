@@ -255,13 +255,7 @@ func (g *Gateway) integrationLimit(describedMS int64) time.Duration {
 
 // functionOf finds the function that serves an operation.
 func (g *Gateway) functionOf(op *contract.Operation, uri string) (*function, error) {
-	name := ""
-	if g.config.FunctionOf != nil {
-		name = g.config.FunctionOf(op)
-	}
-	if name == "" {
-		name = functionInURI(uri)
-	}
+	name := functionInURI(uri)
 	if name == "" {
 		name = op.Function
 	}

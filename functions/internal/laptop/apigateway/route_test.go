@@ -175,10 +175,6 @@ func TestFunctionOf(t *testing.T) {
 			t.Errorf("%q found %s", name, f.name)
 		}
 	}
-	g.config.FunctionOf = func(*contract.Operation) string { return "tool" }
-	if f, err := g.functionOf(op, uri("other")); err != nil || f.name != "tool" {
-		t.Errorf("FunctionOf is not asked first: %v, %v", f, err)
-	}
 }
 
 // TestDeployedNames: where they are known, nothing else is meant by a URI.

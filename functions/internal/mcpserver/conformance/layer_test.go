@@ -69,7 +69,7 @@ func extendedMCP(t *testing.T, db *sqlite.DB, origin string) apigateway.Invoker 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return apigateway.Handle(handle)
+	return boot.Handle(handle)
 }
 
 func newKey(t *testing.T, db *sqlite.DB) string {

@@ -157,15 +157,3 @@ func (r Row) weight(p Prices) *big.Rat {
 	w.Add(w, times(r.Refunded, p.Failed, units))
 	return w.Add(w, times(r.Denied, p.Denied, 1))
 }
-
-// Totals are the sums of the rows.
-func (s Sheet) Totals() (t Row) {
-	for _, r := range s.Rows {
-		t.Charged += r.Charged
-		t.Refunded += r.Refunded
-		t.Denied += r.Denied
-		t.Share += r.Share
-		t.Cents += r.Cents
-	}
-	return t
-}

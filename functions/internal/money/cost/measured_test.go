@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"sekisho/functions/internal/money/cost"
-	"sekisho/functions/internal/moto"
+	"sekisho/tests/awsfake/moto"
 )
 
 var update = flag.Bool("update", false, "write the files that these tests compare with")

@@ -28,8 +28,8 @@ func (t Traffic) Number(o Outcome) *big.Rat {
 	return n.Sub(n, t.Failed)
 }
 
-// MaxCalls is far above what one API can serve in a month.
-const MaxCalls = 1_000_000_000_000
+// maxCalls is far above what one API can serve in a month.
+const maxCalls = 1_000_000_000_000
 
 // ParseTraffic reads numbers as people write them: 1000000, or a percentage such as 10% or
 // 1 %, of all calls for denied, of the calls not denied for failed. "" is 0.
@@ -39,8 +39,8 @@ func ParseTraffic(calls, denied, failed string, via Via) (Traffic, error) {
 	if t.Calls, err = parseNumber("calls", calls, nil); err != nil {
 		return t, err
 	}
-	if t.Calls.Cmp(big.NewRat(MaxCalls, 1)) > 0 {
-		return t, fmt.Errorf("calls: must be at most %d, not %s", int64(MaxCalls), calls)
+	if t.Calls.Cmp(big.NewRat(maxCalls, 1)) > 0 {
+		return t, fmt.Errorf("calls: must be at most %d, not %s", int64(maxCalls), calls)
 	}
 	if t.Denied, err = parseNumber("denied", denied, t.Calls); err != nil {
 		return t, err

@@ -15,10 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"sekisho/functions/internal/account"
@@ -27,6 +25,7 @@ import (
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/money/cost"
+	"sekisho/tests/awsfake/tables"
 )
 
 // world is the whole service over DynamoDB, instrumented to count everything that AWS bills.
@@ -81,13 +80,13 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, durations: map[string][]time.Duration{}}
 	w.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
 	w.wire = &wire{beside: client(t, http.DefaultTransport)}
-	tables := dynamo.Tables{Accounts: "accounts-" + strings.ToLower(t.Name()), Usage: "usage-" + strings.ToLower(t.Name())}
-	if err := dynamo.CreateTables(t.Context(), w.wire.beside, tables); err != nil {
+	tableNames := dynamo.Tables{Accounts: "accounts-" + strings.ToLower(t.Name()), Usage: "usage-" + strings.ToLower(t.Name())}
+	if err := tables.Create(t.Context(), w.wire.beside, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
-	store := dynamo.New(client(t, w.wire), tables)
+	store := dynamo.New(client(t, w.wire), tableNames)
 	plans := account.Plans{plentiful: 100_000, used1: 1}
-	w.ring = account.Keyring{Store: dynamo.New(w.wire.beside, tables).Accounts(), Plans: plans, Now: w.now}
+	w.ring = account.Keyring{Store: dynamo.New(w.wire.beside, tableNames).Accounts(), Plans: plans, Now: w.now}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -115,11 +114,9 @@ func newWorld(t *testing.T) *world {
 }
 
 func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(emulator.Endpoint(t)),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-		HTTPClient:  &http.Client{Transport: transport},
-		Retryer:     retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = sdkratelimit.None }),
+	return dynamodb.NewFromConfig(emulator.Config(t), func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: transport}
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = sdkratelimit.None })
 	})
 }
 

@@ -67,10 +67,10 @@ type Book struct {
 }
 
 // Load returns the embedded book.
-func Load() (*Book, error) { return Parse(document) }
+func Load() (*Book, error) { return parse(document) }
 
-// Parse reads a book and checks every row.
-func Parse(data []byte) (*Book, error) {
+// parse reads a book and checks every row.
+func parse(data []byte) (*Book, error) {
 	b, err := decode(data)
 	if err != nil {
 		return nil, err

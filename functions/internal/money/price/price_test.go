@@ -124,7 +124,7 @@ func TestBadRows(t *testing.T) {
 		t.Errorf("a good row was refused: %v", err)
 	}
 	for name, doc := range map[string]string{"no base": `{"prices": {}}`, "nothing": ``, "other base": `{"base": "eu-west-1"}`} {
-		if _, err := Parse([]byte(doc)); err == nil {
+		if _, err := parse([]byte(doc)); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"sekisho/functions/internal/brake"
 )
 
-// Brake checks what a brake.Memory promises. open opens a store and returns a function that
+// brakes checks what a brake.Memory promises. open opens a store and returns a function that
 // gives the memory for a service's name.
-func Brake(t *testing.T, open func(t *testing.T) func(name string) brake.Memory) {
+func brakes(t *testing.T, open func(t *testing.T) func(name string) brake.Memory) {
 	for _, c := range []struct {
 		name  string
 		check func(t *testing.T, memory func(string) brake.Memory)

@@ -12,8 +12,29 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
+
+// Run checks a store. fresh makes an empty database and returns what opens a store over it:
+// two stores over one database are as two processes have them.
+func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
+	one := func(t *testing.T) store.Store { return fresh(t)() }
+	t.Run("accounts", func(t *testing.T) { accounts(t, func(t *testing.T) account.Store { return one(t).Accounts() }) })
+	t.Run("usage", func(t *testing.T) { counters(t, func(t *testing.T) usage.Store { return one(t).Usage() }) })
+	t.Run("usage of two processes", func(t *testing.T) {
+		sharedCounters(t, func(t *testing.T) (a, b usage.Store) {
+			open := fresh(t)
+			return open().Usage(), open().Usage()
+		})
+	})
+	t.Run("buckets", func(t *testing.T) { buckets(t, func(t *testing.T) ratelimit.BucketStore { return one(t).Buckets() }) })
+	t.Run("dailies", func(t *testing.T) { dailies(t, func(t *testing.T) ratelimit.DailyStore { return one(t).Dailies() }) })
+	t.Run("brake", func(t *testing.T) { brakes(t, func(t *testing.T) func(string) brake.Memory { return one(t).Brake }) })
+}
 
 // at is the suites' present.
 var at = time.Date(2026, time.November, 30, 23, 59, 59, 999_000_000, time.UTC)

@@ -13,8 +13,8 @@ import (
 
 const lookup = "postal.lookup"
 
-// Usage checks what a usage.Store promises.
-func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
+// counters checks what a usage.Store promises.
+func counters(t *testing.T, open func(t *testing.T) usage.Store) {
 	for _, c := range []struct {
 		name  string
 		check func(t *testing.T, s usage.Store)
@@ -53,9 +53,9 @@ func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
 	}
 }
 
-// UsageShared checks what two stores over one database promise together, such as those of two
-// Lambda instances or two processes.
-func UsageShared(t *testing.T, open func(t *testing.T) (a, b usage.Store)) {
+// sharedCounters checks what two stores over one database promise together, such as those of
+// two Lambda instances or two processes.
+func sharedCounters(t *testing.T, open func(t *testing.T) (a, b usage.Store)) {
 	t.Run("200 at once over two stores with 50 left", func(t *testing.T) {
 		a, b := open(t)
 		race(t, []usage.Store{a, b}, 200, 60, 50)

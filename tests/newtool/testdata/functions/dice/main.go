@@ -2,17 +2,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
-
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/dice"
 	"sekisho/functions/internal/handler/rest"
 )
 
-func main() {
-	if err := rest.Start(context.Background(), os.Getenv, "dice", dice.Operations()); err != nil {
-		fmt.Fprintln(os.Stderr, "dice:", err)
-		os.Exit(1)
-	}
-}
+func main() { boot.Main("dice", rest.FromEnv(dice.Operations)) }

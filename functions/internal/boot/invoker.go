@@ -1,4 +1,4 @@
-package apigateway
+package boot
 
 import (
 	"bytes"
@@ -6,13 +6,18 @@ import (
 	"encoding/json"
 )
 
+// Invoker runs invocations of a function, any number of them at once.
+type Invoker interface {
+	Invoke(ctx context.Context, payload []byte) ([]byte, error)
+}
+
 // Handle makes an Invoker of a handler, with the JSON of lambda.Start: unknown members are
 // ignored, and no HTML is escaped.
 //
 // It exists because a handler made by lambda.NewHandler (aws-lambda-go v1.55.1) serves one
 // invocation at a time: its Invoke puts the buffer of the answer back into a pool before it
 // returns the bytes, so that of two calls at once one can get the other's answer. A Lambda
-// instance runs one call at a time; a laptop's process runs them all.
+// instance runs one call at a time; a laptop's process runs them all, with the same Invoker.
 func Handle[In, Out any](handler func(context.Context, In) (Out, error)) Invoker {
 	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
 		var in In
@@ -31,6 +36,12 @@ func Handle[In, Out any](handler func(context.Context, In) (Out, error)) Invoker
 		}
 		return buffer.Bytes(), nil
 	})
+}
+
+// Consume makes an Invoker of a handler whose caller waits for no answer. It answers null, as
+// lambda.Start does.
+func Consume[In any](handler func(context.Context, In) error) Invoker {
+	return Handle(func(ctx context.Context, in In) (any, error) { return nil, handler(ctx, in) })
 }
 
 type invokerFunc func(context.Context, []byte) ([]byte, error)

@@ -8,28 +8,30 @@ import (
 	"testing"
 )
 
-func TestStartedServerAnswersAndEndsWithItsTest(t *testing.T) {
-	var endpoint string
-	t.Run("while it runs", func(t *testing.T) {
-		endpoint = Start(t)
-		res, err := http.Get(endpoint + "/moto-api/data.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+func TestServerAnswersUntilItIsStopped(t *testing.T) {
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	res, err := http.Get(s.Endpoint + "/moto-api/data.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("status %d", res.StatusCode)
+	}
+	s.Stop()
+	if res, err := http.Get(s.Endpoint + "/moto-api/data.json"); err == nil {
 		_ = res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			t.Errorf("status %d", res.StatusCode)
-		}
-	})
-	if res, err := http.Get(endpoint + "/moto-api/data.json"); err == nil {
-		_ = res.Body.Close()
-		t.Errorf("still answers with %d after the end of its test", res.StatusCode)
+		t.Errorf("still answers with %d after it was stopped", res.StatusCode)
 	}
 }
 
 func TestMissingServerSaysWhatToDo(t *testing.T) {
 	t.Setenv("SEKISHO_MOTO_SERVER", filepath.Join(t.TempDir(), "absent"))
-	_, err := launch()
+	_, err := Start()
 	if err == nil || !strings.Contains(err.Error(), "SEKISHO_MOTO_SERVER") {
 		t.Errorf("error %v, want one that names the variable", err)
 	}
@@ -41,7 +43,7 @@ func TestFailingServerIsQuoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("SEKISHO_MOTO_SERVER", program)
-	_, err := launch()
+	_, err := Start()
 	if err == nil || !strings.Contains(err.Error(), "no luck") {
 		t.Errorf("error %v, want what the program said", err)
 	}

@@ -1,7 +1,7 @@
 // Package moto runs a moto server, an emulator of AWS, for tests.
 //
 // The server listens on a free port of 127.0.0.1, keeps everything in memory and ends with
-// the test that started it. Tests share one per test binary and separate their data by
+// the process that started it. Tests share one per test binary and separate their data by
 // fresh names, because a start takes about a second:
 //
 //	var emulator moto.Shared
@@ -26,60 +26,74 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 //go:embed sitecustomize.py
 var siteCustomize []byte
 
+// Region and AccountID are where everything lives; the account is moto's.
+const (
+	Region    = "us-east-1"
+	AccountID = "123456789012"
+)
+
 // startTimeout is generous: a busy machine may take long to start Python.
 const startTimeout = 60 * time.Second
-
-// Start runs a server until the end of the test and returns its URL, such as
-// http://127.0.0.1:40123.
-func Start(t testing.TB) (endpoint string) {
-	t.Helper()
-	s, err := launch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.stop)
-	return s.endpoint
-}
 
 // Shared is one server for all tests of a binary, started by the first that asks for it.
 type Shared struct {
 	once   sync.Once
-	server *server
+	server *Server
 	err    error
 }
 
 // Endpoint returns the URL of the server.
 func (s *Shared) Endpoint(t testing.TB) string {
 	t.Helper()
-	s.once.Do(func() { s.server, s.err = launch() })
+	s.once.Do(func() { s.server, s.err = Start() })
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
-	return s.server.endpoint
+	return s.server.Endpoint
 }
 
 // Run runs the tests, ends the server and returns the exit code.
 func (s *Shared) Run(m *testing.M) int {
 	code := m.Run()
 	if s.server != nil {
-		s.server.stop()
+		s.server.Stop()
 	}
 	return code
 }
 
-type server struct {
-	endpoint string
+// Config is the configuration of the SDK's clients for the server.
+func (s *Shared) Config(t testing.TB) aws.Config {
+	t.Helper()
+	return Config(s.Endpoint(t))
+}
+
+// Config is the configuration of the SDK's clients for a server.
+func Config(endpoint string) aws.Config {
+	return aws.Config{
+		Region: Region, BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	}
+}
+
+// Server is a running server.
+type Server struct {
+	// Endpoint is its URL, such as http://127.0.0.1:40123.
+	Endpoint string
 	cmd      *exec.Cmd
 	stdin    io.Closer
 	dir      string
 }
 
-func launch() (*server, error) {
+// Start runs a server until Stop, or until this process ends.
+func Start() (*Server, error) {
 	program, err := find()
 	if err != nil {
 		return nil, err
@@ -96,7 +110,7 @@ func launch() (*server, error) {
 	return s, nil
 }
 
-func launchIn(dir, program string) (*server, error) {
+func launchIn(dir, program string) (*Server, error) {
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), siteCustomize, 0o600); err != nil {
 		return nil, err
 	}
@@ -114,16 +128,16 @@ func launchIn(dir, program string) (*server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{cmd: cmd, stdin: stdin, dir: dir}
-	if s.endpoint, err = awaitAddress(stderr); err != nil {
-		s.stop()
+	s := &Server{cmd: cmd, stdin: stdin, dir: dir}
+	if s.Endpoint, err = awaitAddress(stderr); err != nil {
+		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-// stop ends the process that launch started, and no other.
-func (s *server) stop() {
+// Stop ends the process that Start started, and no other.
+func (s *Server) Stop() {
 	_ = s.stdin.Close()
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
@@ -169,7 +183,7 @@ func find() (string, error) {
 	}
 	out, err := exec.Command(filepath.Join(root, "scripts", "moto"), "--find").Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", fmt.Errorf("these tests need an emulator of DynamoDB: %s", bytes.TrimSpace(exit.Stderr))
+		return "", fmt.Errorf("these tests need an emulator of AWS: %s", bytes.TrimSpace(exit.Stderr))
 	}
 	if err != nil {
 		return "", fmt.Errorf("run scripts/moto: %w", err)

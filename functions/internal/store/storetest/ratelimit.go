@@ -1,6 +1,4 @@
-// Package ratelimittest holds the contract that every store of package ratelimit keeps.
-// Time is an argument everywhere, so the tests need no clock and no waiting.
-package ratelimittest
+package storetest
 
 import (
 	"context"
@@ -34,9 +32,9 @@ func CheckRate(t *testing.T, passed []time.Time, l ratelimit.Limit) {
 	}
 }
 
-// TestBucketStore runs the contract against stores that newStore makes; each subtest
-// makes its own.
-func TestBucketStore(t *testing.T, newStore func(t *testing.T) ratelimit.BucketStore) {
+// buckets checks the promises of a ratelimit.BucketStore. Time is an argument, so that
+// nothing waits.
+func buckets(t *testing.T, newStore func(t *testing.T) ratelimit.BucketStore) {
 	limit := ratelimit.Limit{Burst: 5, PerSecond: 1}
 
 	t.Run("burst, then refusal with the wait", func(t *testing.T) {
@@ -140,9 +138,8 @@ func wantSlot(t *testing.T, s ratelimit.BucketStore, bucket string, l ratelimit.
 	}
 }
 
-// TestDailyStore runs the contract against stores that newStore makes; each subtest
-// makes its own.
-func TestDailyStore(t *testing.T, newStore func(t *testing.T) ratelimit.DailyStore) {
+// dailies checks the promises of a ratelimit.DailyStore.
+func dailies(t *testing.T, newStore func(t *testing.T) ratelimit.DailyStore) {
 	ctx := context.Background()
 
 	t.Run("state comes back as it was written", func(t *testing.T) {
@@ -171,8 +168,8 @@ func TestDailyStore(t *testing.T, newStore func(t *testing.T) ratelimit.DailySto
 		s := newStore(t)
 		q := daily(s, 1, epoch)
 		r := reserve(t, q)
-		must(t, r.Release(ctx))
-		must(t, reserve(t, q).Commit(ctx))
+		do(t, r.Release(ctx))
+		do(t, reserve(t, q).Commit(ctx))
 	})
 
 	t.Run("no update is lost", func(t *testing.T) {
@@ -214,8 +211,8 @@ func TestDailyStore(t *testing.T, newStore func(t *testing.T) ratelimit.DailySto
 
 	t.Run("a new day starts empty", func(t *testing.T) {
 		s := newStore(t)
-		must(t, reserve(t, daily(s, 1, epoch)).Commit(ctx))
-		must(t, reserve(t, daily(s, 1, epoch.Add(10*time.Second))).Commit(ctx))
+		do(t, reserve(t, daily(s, 1, epoch)).Commit(ctx))
+		do(t, reserve(t, daily(s, 1, epoch.Add(10*time.Second))).Commit(ctx))
 	})
 }
 
@@ -226,13 +223,13 @@ func daily(s ratelimit.DailyStore, limit int, now time.Time) *ratelimit.Daily {
 func reserve(t *testing.T, q *ratelimit.Daily) *ratelimit.Reservation {
 	t.Helper()
 	r, err := q.Reserve(context.Background())
-	must(t, err)
+	do(t, err)
 	return r
 }
 
 func update(t *testing.T, s ratelimit.DailyStore, quota, day string, change func(ratelimit.Day) (ratelimit.Day, bool)) {
 	t.Helper()
-	must(t, s.Update(context.Background(), quota, day, change))
+	do(t, s.Update(context.Background(), quota, day, change))
 }
 
 func wantDay(t *testing.T, s ratelimit.DailyStore, quota, day string, want ratelimit.Day) {
@@ -243,25 +240,4 @@ func wantDay(t *testing.T, s ratelimit.DailyStore, quota, day string, want ratel
 		}
 		return d, false
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// together runs f n times at once.
-func together(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			f(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }
