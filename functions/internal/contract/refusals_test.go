@@ -3,9 +3,6 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -160,44 +157,4 @@ func template(t *testing.T, body problem.Body, pairs ...string) map[string]strin
 		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
 	}
 	return map[string]string{problem.ContentType: text}
-}
-
-// TestTextsAreWrittenOnce: what a kind of problem says is in the package problem and nowhere else.
-// /register is not a problem; its text has the sentence on keys in it, word for word.
-func TestTextsAreWrittenOnce(t *testing.T) {
-	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	written, _, _ := bytes.Cut(source, []byte(lastWritten))
-	if !bytes.Contains(written, []byte("OAuth, and no valid one came: it is missing, mistyped, unknown or revoked. "+problem.HowToSendKey)) {
-		t.Errorf("/register does not say: %s", problem.HowToSendKey)
-	}
-	texts := map[string]string{"openapi.yaml": strings.ReplaceAll(string(written), problem.HowToSendKey, "")}
-	root := filepath.Join("..", "..")
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "problem" {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		texts[path] = string(content)
-		return err
-	})
-	if err != nil || len(texts) < 50 {
-		t.Fatalf("%d texts: %v", len(texts), err)
-	}
-	const long = 32 // shorter ones are phrases that anybody may use
-	for _, code := range problem.Codes() {
-		p := problem.New(code, "")
-		for sentence := range strings.SplitSeq(p.Hint, ". ") {
-			if len(sentence) < long {
-				continue
-			}
-			for path, text := range texts {
-				if strings.Contains(text, sentence) {
-					t.Errorf("%s repeats what %s says: %s", path, code, sentence)
-				}
-			}
-		}
-	}
 }

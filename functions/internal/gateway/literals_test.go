@@ -25,7 +25,6 @@ var elsewhere = map[string]string{
 	"internal/laptop/upstream":               "parameters of the stand-in for an upstream",
 	"internal/outbound":                      "upstreams, and the report of a probe",
 	"internal/problem":                       "members of a problem",
-	"internal/ratelimit":                     "figures of a bucket",
 	"internal/store/storetest":               "what the suite draws",
 	"internal/tools":                         "arguments of tools, and a unit of length",
 	"internal/mcpserver":                     "JSON-RPC and MCP",

@@ -14,8 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -125,9 +123,6 @@ type Quota struct {
 	// UpgradeURL is empty where none is configured.
 	UpgradeURL string
 }
-
-// Codes lists all codes in order.
-func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
 
 // New makes the problem of a code. An unknown code is Internal.
 func New(code Code, detail string) *Problem {

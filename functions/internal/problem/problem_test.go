@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -135,5 +138,48 @@ func TestInternalsAreNotShown(t *testing.T) {
 	inner := problem.New(problem.NotFound, "x")
 	if got := problem.From(fmt.Errorf("lookup: %w", inner)); got != inner {
 		t.Errorf("a wrapped problem was lost: %v", got)
+	}
+}
+
+// TestTextsAreWrittenOnce: what a kind of problem says is in the package problem and nowhere else.
+// /register is not a problem; its text has the sentence on keys in it, word for word.
+func TestTextsAreWrittenOnce(t *testing.T) {
+	source, err := os.ReadFile("../contract/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, _, found := strings.Cut(string(source), "Don't edit it.\n")
+	if !found {
+		t.Error("openapi.yaml does not say where its generated end begins")
+	}
+	if !strings.Contains(written, "OAuth, and no valid one came: it is missing, mistyped, unknown or revoked. "+problem.HowToSendKey) {
+		t.Errorf("/register does not say: %s", problem.HowToSendKey)
+	}
+	texts := map[string]string{"openapi.yaml": strings.ReplaceAll(written, problem.HowToSendKey, "")}
+	root := filepath.Join("..", "..")
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "problem" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		texts[path] = string(content)
+		return err
+	})
+	if err != nil || len(texts) < 50 {
+		t.Fatalf("%d texts: %v", len(texts), err)
+	}
+	const long = 32 // shorter ones are phrases that anybody may use
+	for _, code := range problem.Codes() {
+		p := problem.New(code, "")
+		for sentence := range strings.SplitSeq(p.Hint, ". ") {
+			if len(sentence) < long {
+				continue
+			}
+			for path, text := range texts {
+				if strings.Contains(text, sentence) {
+					t.Errorf("%s repeats what %s says: %s", path, code, sentence)
+				}
+			}
+		}
 	}
 }
