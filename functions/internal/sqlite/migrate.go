@@ -11,9 +11,12 @@ import (
 //go:embed schema.sql
 var schema string
 
+//go:embed limits.sql
+var limitsSchema string
+
 // migrations lead from one version of the schema to the next; user_version counts them.
 // A migration that was released is never changed: add another one.
-var migrations = []string{schema, brakeSchema}
+var migrations = []string{schema, brakeSchema, limitsSchema}
 
 // applicationID marks a file as ours; it is "SEKI" in ASCII.
 const applicationID = 0x53454b49

@@ -37,6 +37,7 @@ type Store struct {
 	tables Tables
 	// attempt is the longest wait for the answer to one write of Admit.
 	attempt time.Duration
+	seen    seen
 }
 
 // attemptTimeout is far above what DynamoDB takes (some ten milliseconds): a write that is

@@ -39,19 +39,25 @@ func judge(err error) verdict {
 	if _, failed := conditionFailed(err); failed {
 		return conditionFail
 	}
-	var api smithy.APIError
-	if errors.As(err, &api) && slices.Contains(transient, api.ErrorCode()) {
+	if turnedAway(err) {
 		return notApplied
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return notApplied // there was no connection to write to
 	}
+	var api smithy.APIError
 	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) && api != nil && answer.HTTPStatusCode() >= 400 && answer.HTTPStatusCode() < 500 {
+	if errors.As(err, &answer) && errors.As(err, &api) && answer.HTTPStatusCode() >= 400 && answer.HTTPStatusCode() < 500 {
 		return rejected
 	}
 	return unclear
+}
+
+// turnedAway says whether DynamoDB took no part in the write, by its code.
+func turnedAway(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && slices.Contains(transient, api.ErrorCode())
 }
 
 // conditionFailed returns the item as it was when the condition failed; nil where it

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,16 +12,39 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Attributes of a meter. An operation has one of each prefix.
+// Attributes of a meter. A day has one, d01 to d31; an operation one of each prefix. Their
+// names are short because a write of up to 1 KB costs one unit, and one of 1 KB and a byte
+// two.
 const (
-	attrUsed     = "used"
-	attrRefunded = "refunded"
-	attrDenied   = "denied"
-	charged      = "+"
-	givenBack    = "-"
+	attrUsed      = "used"
+	attrRefunded  = "refunded" // what the cap on free failures counts
+	attrUnstarted = "unstarted"
+	attrDenied    = "denied"
+	attrTAT       = "tat"
+	charged       = "+"
+	givenBack     = "-"
 )
 
 func meterKey(meter string, p usage.Period) string { return "meter#" + meter + "#" + p.String() }
+
+func dayAttr(d usage.Day) string { return fmt.Sprintf("d%02d", d.Number()) }
+
+// dayOf reads the name of a day's attribute.
+func dayOf(name string, p usage.Period) (usage.Day, bool) {
+	number, err := strconv.Atoi(strings.TrimPrefix(name, "d"))
+	if len(name) != 3 || name[0] != 'd' || err != nil {
+		return usage.Day{}, false
+	}
+	return p.Day(number)
+}
+
+// stateOf reads what an admission depends on; a missing item is all zeros.
+func stateOf(i item, d usage.Day) (s usage.State) {
+	s.Used, _ = i.number(attrUsed)
+	s.Today, _ = i.number(dayAttr(d))
+	s.TAT, _ = i.number(attrTAT)
+	return s
+}
 
 // AddDenied may count twice after an unclear failure; the figure decides nothing.
 func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error {
@@ -29,7 +53,7 @@ func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n i
 		Key:                       key(meterKey(meter, p)),
 		UpdateExpression:          aws.String("ADD #denied :n SET #exp = :exp"),
 		ExpressionAttributeNames:  map[string]string{"#denied": attrDenied, "#exp": expiresAt},
-		ExpressionAttributeValues: item{":n": number(n), ":exp": second(p.Reset().Add(usage.RetainPeriods))},
+		ExpressionAttributeValues: item{":n": number(n), ":exp": second(p.Reset().Add(usage.RetainCounters))},
 	})
 	if err != nil {
 		return fmt.Errorf("count denied calls of meter %s: %w", meter, err)
@@ -43,18 +67,23 @@ func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (usage
 	if err != nil {
 		return usage.Counts{}, fmt.Errorf("read meter %s: %w", meter, err)
 	}
-	return countsOf(i), nil
+	return countsOf(i, p), nil
 }
 
-func countsOf(i item) usage.Counts {
-	c := usage.Counts{Operations: map[string]usage.OperationCounts{}}
+func countsOf(i item, p usage.Period) usage.Counts {
+	c := usage.Counts{Days: map[usage.Day]int64{}, Operations: map[string]usage.OperationCounts{}}
 	c.Used, _ = i.number(attrUsed)
+	c.Unstarted, _ = i.number(attrUnstarted)
 	c.Refunded, _ = i.number(attrRefunded)
+	c.Refunded += c.Unstarted
 	c.Denied, _ = i.number(attrDenied)
 	for name := range i {
 		n, ok := i.number(name)
 		if !ok {
 			continue
+		}
+		if day, ok := dayOf(name, p); ok && n != 0 {
+			c.Days[day] = n
 		}
 		if operation, found := strings.CutPrefix(name, charged); found {
 			o := c.Operations[operation]
@@ -68,4 +97,21 @@ func countsOf(i item) usage.Counts {
 		}
 	}
 	return c
+}
+
+// Once puts a marker. After an unclear failure the SDK's repetition may find its own and
+// answer false: then it is nobody's first time.
+func (s meters) Once(ctx context.Context, name string, p usage.Period) (bool, error) {
+	m := s.marker("once#"+name+"#"+p.String(), p)
+	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: m.TableName, Item: m.Item,
+		ConditionExpression: m.ConditionExpression, ExpressionAttributeNames: m.ExpressionAttributeNames,
+	})
+	if _, failed := conditionFailed(err); failed {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("mark %s: %w", name, err)
+	}
+	return true, nil
 }
