@@ -10,7 +10,7 @@ import (
 // of a key and month, which must stay below 1 KB: above it every admission costs two write
 // units. A contract with more counted operations has none; the split by tool then comes out
 // of the access log.
-const MaxCoded = 36
+const MaxCoded = 40
 
 // codeAlphabet are the characters of a code.
 const codeAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -33,8 +33,6 @@ func atState(s State) func(Admission) (Decision, error) {
 	}
 }
 
-func monthly(l Limit) Limits { return Limits{Monthly: l, Daily: Unlimited} }
-
 // world is a gate over a scripted store, with a clock that the test sets.
 type world struct {
 	*Gate
@@ -66,24 +64,24 @@ func (w *world) wantAsked(t *testing.T, n int, why string) {
 
 func TestGateRemembersADenialForSecondsOnly(t *testing.T) {
 	w := newWorld(t, "2026-11-15T00:00:00Z", 3*time.Second, State{Used: 50})
-	w.ask(t, 1, monthly(50))
+	w.ask(t, 1, PerMonth(50))
 	w.clock = w.clock.Add(2999 * time.Millisecond)
-	g := w.ask(t, 1, monthly(50))
+	g := w.ask(t, 1, PerMonth(50))
 	if g.Admitted || g.Refused != Monthly || g.Used != 50 || g.AdmissionID != "" || !g.Resets().Equal(at(t, "2026-12-01T00:00:00Z")) {
 		t.Errorf("from memory: %+v", g)
 	}
 	w.wantAsked(t, 1, "within the memory")
-	w.ask(t, 1, monthly(51)) // an upgrade is seen at once
+	w.ask(t, 1, PerMonth(51)) // an upgrade is seen at once
 	w.wantAsked(t, 2, "another plan")
 	w.clock = w.clock.Add(time.Millisecond)
-	w.ask(t, 1, monthly(50))
+	w.ask(t, 1, PerMonth(50))
 	w.wantAsked(t, 3, "after the memory")
 }
 
 func TestGateAsksAgainForFewerUnits(t *testing.T) {
 	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{Used: 49})
 	for _, units := range []int64{5, 5, 6, 2} {
-		w.ask(t, units, monthly(50))
+		w.ask(t, units, PerMonth(50))
 	}
 	w.wantAsked(t, 2, "5, 5, 6 and 2 units")
 	if w.store.asked[1].Units != 2 {
@@ -104,7 +102,7 @@ func TestGateForgetsWhenTheLimitOpens(t *testing.T) {
 		limits Limits
 		state  State
 	}{
-		{"month", "2026-11-30T23:59:59.750Z", monthly(50), State{Used: 50}},
+		{"month", "2026-11-30T23:59:59.750Z", PerMonth(50), State{Used: 50}},
 		{"day", now, day, State{Today: 5}},
 		{"rate", now, rate, State{TAT: full}},
 	} {
@@ -139,11 +137,11 @@ func TestGateFailsClosed(t *testing.T) {
 	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{})
 	down := errors.New("store down")
 	w.store.answer = func(Admission) (Decision, error) { return Decision{Admitted: true}, down }
-	if g, err := w.Admit(t.Context(), "key_a", "pl", 1, monthly(50)); !errors.Is(err, down) || g.Admitted {
+	if g, err := w.Admit(t.Context(), "key_a", "pl", 1, PerMonth(50)); !errors.Is(err, down) || g.Admitted {
 		t.Fatalf("the gate opened while the store was down: %+v, %v", g, err)
 	}
 	w.store.answer = atState(State{})
-	if g := w.ask(t, 1, monthly(50)); !g.Admitted {
+	if g := w.ask(t, 1, PerMonth(50)); !g.Admitted {
 		t.Fatalf("a failure was remembered as a denial: %+v", g)
 	}
 }
@@ -153,7 +151,7 @@ func TestGateRefusesNonsense(t *testing.T) {
 	for _, c := range []struct {
 		units  int64
 		limits Limits
-	}{{0, monthly(10)}, {-1, monthly(10)}, {1, monthly(-2)}, {1, Limits{Monthly: 1, Daily: -2}}} {
+	}{{0, PerMonth(10)}, {-1, PerMonth(10)}, {1, PerMonth(-2)}, {1, Limits{Monthly: 1, Daily: -2}}} {
 		if _, err := w.Admit(t.Context(), "key_a", "pl", c.units, c.limits); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
@@ -167,7 +165,7 @@ func TestGateMemoryIsBounded(t *testing.T) {
 	deny := func(n int) {
 		for i := range n {
 			meter := NewAdmissionID(w.clock.Add(time.Duration(i) * time.Millisecond))
-			if _, err := w.Admit(t.Context(), meter, "pl", 1, monthly(1)); err != nil {
+			if _, err := w.Admit(t.Context(), meter, "pl", 1, PerMonth(1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -187,7 +185,7 @@ func TestGateMemoryIsBounded(t *testing.T) {
 func TestCrossed(t *testing.T) {
 	marks := []int{80, 100}
 	crossed := func(limit Limit, used, units int64, unseen bool) int {
-		g := Grant{Decision: Decision{Admitted: true, Unseen: unseen, State: State{Used: used}}, Limits: monthly(limit), Units: units}
+		g := Grant{Decision: Decision{Admitted: true, Unseen: unseen, State: State{Used: used}}, Limits: PerMonth(limit), Units: units}
 		return g.Crossed(marks)
 	}
 	for _, limit := range []Limit{1, 3, 7, 10, 1000} {
@@ -223,7 +221,7 @@ func TestCrossed(t *testing.T) {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
-	if g := (Grant{Decision: Decision{State: State{Used: 10}}, Limits: monthly(10), Units: 1}); g.Crossed(marks) != 0 {
+	if g := (Grant{Decision: Decision{State: State{Used: 10}}, Limits: PerMonth(10), Units: 1}); g.Crossed(marks) != 0 {
 		t.Error("a denial crossed")
 	}
 }
@@ -253,7 +251,7 @@ func BenchmarkGateDenialFromMemory(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := gate.Admit(ctx, "key_a", "pl", 1, monthly(1)); err != nil {
+		if _, err := gate.Admit(ctx, "key_a", "pl", 1, PerMonth(1)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -57,6 +57,9 @@ type Limits struct {
 // NoLimits admits every call.
 var NoLimits = Limits{Monthly: Unlimited, Daily: Unlimited}
 
+// PerMonth is a plan that limits the month alone.
+func PerMonth(limit Limit) Limits { return Limits{Monthly: limit, Daily: Unlimited} }
+
 // Rated says whether there is a limit on the rate.
 func (l Limits) Rated() bool { return l.Rate != ratelimit.Limit{} }
 

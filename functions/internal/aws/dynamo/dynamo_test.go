@@ -301,14 +301,16 @@ func TestRoundTrips(t *testing.T) {
 		{"in use, at the rate", admit(time.Second, ""), "UpdateItem"},
 		{"full again, as this instance knows", admit(time.Minute, ""), "UpdateItem"},
 		{"in use, as another instance knows", func() error { s.seen = seen{}; return admit(0, "")() }, "UpdateItem UpdateItem"},
-		{"full, where it looked in use", func() error {
-			s.seen.note("rated", now.Add(time.Hour).UnixNano(), 0)
-			return admit(time.Minute, usage.Daily)()
-		}, "UpdateItem"},
-		{"full the next day, where it looked in use", func() error {
+		{"the day is used up", admit(time.Minute, usage.Daily), "UpdateItem"},
+		{"the next month, where it looked in use", func() error {
 			s.seen.note("rated", now.Add(48*time.Hour).UnixNano(), 0)
 			return admit(24*time.Hour, "")()
+		}, "UpdateItem GetItem UpdateItem"},
+		{"full, where it looked in use", func() error {
+			s.seen.note("rated", now.Add(time.Hour).UnixNano(), 0)
+			return admit(time.Minute, "")()
 		}, "UpdateItem UpdateItem"},
+		{"the first of the next month", admit(31*24*time.Hour, ""), "UpdateItem GetItem UpdateItem"},
 		{"99 refunds", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(many...)); return err }, "TransactWriteItems"},
 		{"99 refunds again", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(many...)); return err }, "TransactWriteItems"},
 		{"told once", func() error { _, err := s.Usage().Once(t.Context(), "x", full.Period()); return err }, "PutItem"},

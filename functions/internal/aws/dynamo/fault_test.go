@@ -94,8 +94,8 @@ func TestCase6DenialWithoutItem(t *testing.T) {
 	full := admissionAt(start, "m", 3)
 	full.Units = 3
 	wire.reset(script(withoutItem))
-	if d, err := s.Usage().Admit(t.Context(), full); err != nil || d.Admitted || d.Used != 3 || d.Refused != usage.Monthly {
-		t.Errorf("%+v, %v; want a denial at the limit", d, err)
+	if d, err := s.Usage().Admit(t.Context(), full); err != nil || d.Admitted || d.Used != 1 || d.Refused != usage.Monthly {
+		t.Errorf("%+v, %v; want a denial by the month, with the count that a read shows", d, err)
 	}
 	wire.reset(script(withoutItem))
 	r := refundOf(admissionAt(start, "m", 3))
