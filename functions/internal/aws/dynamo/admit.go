@@ -23,6 +23,8 @@ import (
 // first, by what this instance last saw of the meter; where it was the wrong one, the item
 // that comes back with the failed condition says so, and the other is sent. The first call
 // of a month finds no TAT, and takes over the one of the month before, which is read then.
+// Instances whose clocks differ turn to the new month at different moments: until the last
+// has, a key's two months have a bucket each.
 //
 // An update is not idempotent, so a write that got no answer must not be repeated as it
 // was. Each write therefore leaves its admission ID in one of six slots of the item, chosen
@@ -154,7 +156,7 @@ func (s meters) charge(ctx context.Context, c charge) (usage.Decision, error) {
 	var last error
 	for sends := 1; sends <= maxSends && unclearSends < maxUnclear && busySends < maxBusy; sends++ {
 		if last != nil {
-			if pauses++; !pause(ctx, pauses) {
+			if pauses++; !wait(ctx, pauses, s.Jitter) {
 				break
 			}
 		}

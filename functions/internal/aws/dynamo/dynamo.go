@@ -20,6 +20,7 @@ package dynamo
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -38,6 +39,8 @@ type Store struct {
 	// attempt is the longest wait for the answer to one write of Admit.
 	attempt time.Duration
 	seen    seen
+	// Jitter is the random part of the waits between repeated writes, below its argument.
+	Jitter func(time.Duration) time.Duration
 }
 
 // attemptTimeout is far above what DynamoDB takes (some ten milliseconds): a write that is
@@ -47,7 +50,7 @@ const attemptTimeout = 15 * time.Second
 
 // New makes a store over two tables that exist.
 func New(client *dynamodb.Client, tables Tables) *Store {
-	return &Store{client: client, tables: tables, attempt: attemptTimeout}
+	return &Store{client: client, tables: tables, attempt: attemptTimeout, Jitter: rand.N[time.Duration]}
 }
 
 // FromEnv makes the store of a Lambda function from its environment. tables are the

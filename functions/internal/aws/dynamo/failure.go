@@ -77,9 +77,11 @@ const (
 
 // pause waits before attempt n+1, between half and the whole of a delay that doubles. It
 // returns false at once if the context would end first.
-func pause(ctx context.Context, n int) bool {
+func pause(ctx context.Context, n int) bool { return wait(ctx, n, rand.N) }
+
+func wait(ctx context.Context, n int, jitter func(time.Duration) time.Duration) bool {
 	delay := min(longestPause, firstPause<<min(n-1, 10))
-	delay = delay/2 + rand.N(delay/2)
+	delay = delay/2 + jitter(delay/2)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
 	}
