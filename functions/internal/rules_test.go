@@ -41,7 +41,7 @@ var layers = []layer{
 		"an interface must not know who implements it"},
 	{"sqlite", "sqlite", "domain store",
 		"a store implements the domain's interfaces; nothing else of the product is its business"},
-	{"aws", "aws/...", "domain boot gateway money store",
+	{"aws", "aws/brake aws/config aws/dynamo aws/logsinsights aws/parameter", "domain boot gateway money store",
 		"adapters know the domain, and the domain no adapter; none of them knows a handler"},
 	{"handler", "handler/...", "domain boot gateway store",
 		"a handler takes its store and its cloud from main, so that a laptop can give it others"},
@@ -51,7 +51,7 @@ var layers = []layer{
 		"it runs the functions over any store, and AWS is what it stands in for"},
 	{"main", "../...", "domain boot gateway money store sqlite aws handler mcpserver laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest outbound/outboundtest mcpserver/conformance", "domain boot gateway money store sqlite aws handler mcpserver laptop main",
+	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "domain boot gateway money store sqlite aws handler mcpserver laptop main",
 		"it is for tests, and only they may import it"},
 }
 
@@ -72,7 +72,7 @@ var rules = []rule{
 		why: "functions start in one place, boot.Main"},
 	{only: "./boot ./gateway ./handler/... ./laptop/...", what: "github.com/aws/aws-lambda-go/...",
 		why: "Lambda's events end at the handlers, and at what stands in for Lambda"},
-	{only: "./outbound/... ./contract ./gateway ./handler/... ./mcpserver/... ./laptop/... ../cmd/sekisho", what: "net/http",
+	{only: "./outbound/... ./aws/dynamo/dynamotest ./contract ./gateway ./handler/... ./mcpserver/... ./laptop/... ../cmd/sekisho", what: "net/http",
 		why: "the domain serves no HTTP: outbound is a client, contract uses the names of methods"},
 	{only: "./sqlite", what: "database/sql/... modernc.org/sqlite/...",
 		why: "SQL stays within the store that speaks it"},

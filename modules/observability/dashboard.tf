@@ -23,7 +23,7 @@ locals {
         title = "Refunded, by outcome"
         view  = "table"
         group = try(var.functions[var.refunds].log_group, var.api.access_log_group)
-        text  = "filter msg = \"refund\" | stats count(*) as calls by outcome, status | sort calls desc"
+        text  = "filter msg = \"refund\" | stats count(*) as calls by outcome, operation | sort calls desc"
       },
       {
         title = "Admitted calls, by operation and status"

@@ -20,7 +20,7 @@ func announcement(base, upstream, data string, plans account.Plans, created map[
 	} else {
 		b.WriteString("Keys, shown this once:\n\n")
 		for _, plan := range slices.Sorted(maps.Keys(created)) {
-			fmt.Fprintf(&b, "  %-10s %s   (%s a month)\n", plan, created[plan], plans[plan])
+			fmt.Fprintf(&b, "  %-10s %s   (%s)\n", plan, created[plan], plans.Describe(plan))
 		}
 		b.WriteString("\n")
 		key = firstOf(created, "free")

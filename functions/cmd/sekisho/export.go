@@ -179,6 +179,10 @@ func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []strin
 }
 
 func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargeback.Meter, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return nil, err
+	}
 	newest, err := meters(ctx, st)
 	if err != nil {
 		return nil, err
@@ -189,6 +193,7 @@ func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargebac
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", id, err)
 		}
+		counts.Operations = contract.Named(api, counts.Operations)
 		all = append(all, chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
 	}
 	return all, nil

@@ -130,7 +130,7 @@ type planSetCmd struct {
 
 func (c planSetCmd) Run(ctx context.Context, s streams) error {
 	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
-		if _, err := r.Plans.Limit(c.Plan); err != nil {
+		if _, err := r.Plans.Limits(c.Plan); err != nil {
 			return badUsage(err)
 		}
 		if err := r.SetPlan(ctx, c.User, c.Plan); err != nil {

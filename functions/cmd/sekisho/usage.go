@@ -102,9 +102,9 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 			Used: counts.Used, Refunded: counts.Refunded, Denied: counts.Denied,
 		}
 		// A plan that is no longer configured has no limit to show.
-		if limit, err := st.plans.Limit(k.Plan); err == nil {
-			if left, ok := limit.Remaining(counts.Used); ok {
-				n := int64(limit)
+		if limits, err := st.plans.Limits(k.Plan); err == nil {
+			if left, ok := limits.Monthly.Remaining(counts.Used); ok {
+				n := int64(limits.Monthly)
 				row.Limit, row.Remaining = &n, &left
 			}
 		}

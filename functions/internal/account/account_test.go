@@ -9,59 +9,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/apikey"
-	"sekisho/functions/internal/usage"
 )
-
-func TestParsePlans(t *testing.T) {
-	plans, err := ParsePlans(`{"free":1000,"internal":null,"none":0}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]usage.Limit{"free": 1000, "internal": usage.Unlimited, "none": 0} {
-		if got, err := plans.Limit(name); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
-		}
-	}
-	if back, err := ParsePlans(plans.String()); err != nil || back.String() != plans.String() {
-		t.Errorf("round trip: %v, %v", back, err)
-	}
-	if _, err := plans.Limit("gold"); err == nil || !strings.Contains(err.Error(), "free, internal, none") {
-		t.Errorf("an unknown plan: %v; want an error that names the plans", err)
-	}
-}
-
-func TestDefaultPlans(t *testing.T) {
-	plans, err := ParsePlans("")
-	if err != nil || plans.String() != `{"free":1000,"pro":100000,"starter":10000}` {
-		t.Fatalf("%s, %v", plans, err)
-	}
-}
-
-func TestParsePlansRefuses(t *testing.T) {
-	for _, text := range []string{
-		`[]`, `{}`, `{"free":-1}`, `{"free":1.5}`, `{"free":"1000"}`, `{"Free":1}`, `{"a b":1}`, `{"":1}`,
-		`{"free":1000000000001}`, `free=1`, `{"quote\"":1}`,
-	} {
-		if plans, err := ParsePlans(text); err == nil {
-			t.Errorf("ParsePlans(%s) = %s, want an error", text, plans)
-		}
-	}
-}
-
-func TestParsePlanFlags(t *testing.T) {
-	plans, err := ParsePlanFlags([]string{"demo=50", "all=unlimited"})
-	if err != nil || plans.String() != `{"all":null,"demo":50}` {
-		t.Fatalf("%s, %v", plans, err)
-	}
-	for _, flag := range []string{"demo", "demo=", "demo=-1", "demo=x", "=5", "DEMO=5", "demo=9999999999999999999"} {
-		if _, err := ParsePlanFlags([]string{flag}); err == nil {
-			t.Errorf("%q was accepted", flag)
-		}
-	}
-	if _, err := ParsePlanFlags([]string{"demo=1", "demo=2"}); err == nil {
-		t.Error("a plan given twice was accepted")
-	}
-}
 
 func TestSettings(t *testing.T) {
 	s := Settings{

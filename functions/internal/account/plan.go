@@ -1,125 +1,261 @@
 package account
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
 
-// Plans maps each plan's name to its monthly limit per key. Plans are configuration of the
+// Plans maps the names of plans to what each allows a key. They are configuration of the
 // deployment, not data.
-type Plans map[string]usage.Limit
+type Plans map[string]usage.Limits
 
-// DefaultPlans apply if no others are configured.
-func DefaultPlans() Plans { return Plans{"free": 1_000, "starter": 10_000, "pro": 100_000} }
+// DefaultPlans are used where nothing else is configured.
+func DefaultPlans() Plans {
+	plans := Plans{}
+	for name, monthly := range map[string]usage.Limit{"free": 1_000, "starter": 10_000, "pro": 100_000} {
+		plans[name] = usage.PerMonth(monthly)
+	}
+	return plans
+}
+
+// Bounds of what a plan may say.
+const (
+	// maxLimit is far above what an account can call in a month, and exact as a JSON number.
+	maxLimit = 1_000_000_000_000
+	// minRate is a call in a quarter of an hour: for less than that there are days and months.
+	minRate, maxRate = 0.001, 10_000
+	maxBurst         = 100_000
+)
 
 var planName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// maxLimit is far above what an account can call in a month, and exact as a JSON number.
-const maxLimit = 1_000_000_000_000
+// plan is how configuration writes one: each part may be left out, and {} has no limit.
+type plan struct {
+	Monthly   *int64   `json:"monthly,omitempty"`
+	Daily     *int64   `json:"daily,omitempty"`
+	PerSecond *float64 `json:"per_second,omitempty"`
+	// Burst is how many calls may come at once; by default a second's worth.
+	Burst *int `json:"burst,omitempty"`
+}
 
-// ParsePlans reads plans from a JSON object of names and limits, where null means no limit:
-// {"free":1000,"internal":null}. An empty text yields the default plans.
+// UnmarshalJSON also takes a number or null, the monthly limit: older versions wrote only that.
+func (p *plan) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] != '{' {
+		return json.Unmarshal(raw, &p.Monthly)
+	}
+	type parts plan
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode((*parts)(p))
+}
+
+// limits checks the parts.
+func (p plan) limits() (usage.Limits, error) {
+	l := usage.NoLimits
+	for _, part := range []struct {
+		name  string
+		given *int64
+		limit *usage.Limit
+	}{{"monthly", p.Monthly, &l.Monthly}, {"daily", p.Daily, &l.Daily}} {
+		if part.given == nil {
+			continue
+		}
+		if *part.given < 0 || *part.given > maxLimit {
+			return l, fmt.Errorf("%s takes 0 to %d units, not %d; leave it out for no limit", part.name, int64(maxLimit), *part.given)
+		}
+		*part.limit = usage.Limit(*part.given)
+	}
+	switch {
+	case p.PerSecond == nil && p.Burst == nil:
+		return l, nil
+	case p.PerSecond == nil:
+		return l, errors.New("burst goes with per_second: say how many calls per second the key may make in the long run")
+	case !(*p.PerSecond >= minRate && *p.PerSecond <= maxRate):
+		return l, fmt.Errorf("per_second takes %v to %d calls, not %v; leave it out for any rate", minRate, maxRate, *p.PerSecond)
+	}
+	l.Rate = ratelimit.Limit{PerSecond: *p.PerSecond, Burst: max(1, int(math.Ceil(*p.PerSecond)))}
+	if p.Burst != nil {
+		l.Rate.Burst = *p.Burst
+	}
+	if l.Rate.Burst < 1 || l.Rate.Burst > maxBurst {
+		return l, fmt.Errorf("burst takes 1 to %d calls, not %d", maxBurst, l.Rate.Burst)
+	}
+	return l, nil
+}
+
+// planOf is the inverse of limits.
+func planOf(l usage.Limits) (p plan) {
+	if n := int64(l.Monthly); l.Monthly != usage.Unlimited {
+		p.Monthly = &n
+	}
+	if n := int64(l.Daily); l.Daily != usage.Unlimited {
+		p.Daily = &n
+	}
+	if l.Rated() {
+		p.PerSecond, p.Burst = &l.Rate.PerSecond, &l.Rate.Burst
+	}
+	return p
+}
+
+// ParsePlans reads plans from a JSON object, each part of a plan optional:
+// {"free":{"monthly":1000,"daily":200,"per_second":2,"burst":10},"internal":{}}. An empty
+// text gives the default plans.
 func ParsePlans(text string) (Plans, error) {
 	if strings.TrimSpace(text) == "" {
 		return DefaultPlans(), nil
 	}
-	var raw map[string]*int64
+	var raw map[string]plan
 	if err := json.Unmarshal([]byte(text), &raw); err != nil {
-		return nil, fmt.Errorf(`plans: want a JSON object of whole numbers such as {"free":1000,"internal":null}: %w`, err)
+		return nil, fmt.Errorf(`plans: write a JSON object such as {"free":{"monthly":1000,"daily":200,"per_second":2,"burst":10},"internal":{}}: %w`, err)
 	}
 	plans := Plans{}
-	for name, n := range raw {
-		limit := usage.Unlimited
-		if n != nil {
-			limit = usage.Limit(*n)
-			if *n < 0 {
-				return nil, fmt.Errorf("plan %q: the limit must not be negative; write null for none", name)
-			}
-		}
-		if err := plans.add(name, limit); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		if err := plans.add(name, raw[name]); err != nil {
 			return nil, err
 		}
 	}
 	if len(plans) == 0 {
-		return nil, fmt.Errorf("plans: name at least one")
+		return nil, errors.New("plans: name at least one")
 	}
 	return plans, nil
 }
 
-// ParsePlanFlags reads plans written as NAME=LIMIT, where LIMIT is a whole number or
-// "unlimited".
+// planFlagForm is how a flag writes a plan.
+const planFlagForm = "write NAME=MONTHLY, or NAME=PART,… with monthly=N, daily=N, per_second=N and burst=N, such as free=1000,daily=200,per_second=2,burst=10; NAME=unlimited has no limit"
+
+// ParsePlanFlags reads plans from texts, one a plan: free=1000,daily=200,per_second=2,burst=10.
+// The monthly limit needs no name; "unlimited" is a plan without limits.
 func ParsePlanFlags(flags []string) (Plans, error) {
 	plans := Plans{}
 	for _, flag := range flags {
-		name, value, ok := strings.Cut(flag, "=")
+		name, parts, ok := strings.Cut(flag, "=")
 		if !ok {
-			return nil, fmt.Errorf("plan %q: write NAME=LIMIT, such as free=1000 or internal=unlimited", flag)
+			return nil, fmt.Errorf("plan %q: %s", flag, planFlagForm)
 		}
-		limit := usage.Unlimited
-		if value != "unlimited" {
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n < 0 {
-				return nil, fmt.Errorf("plan %q: the limit must be a whole number of 0 or more, or unlimited, not %q", name, value)
-			}
-			limit = usage.Limit(n)
-		}
-		if _, ok := plans[name]; ok {
+		if _, twice := plans[name]; twice {
 			return nil, fmt.Errorf("plan %q is given twice", name)
 		}
-		if err := plans.add(name, limit); err != nil {
+		p, err := parsePlanParts(parts)
+		if err != nil {
+			return nil, fmt.Errorf("plan %q: %w", name, err)
+		}
+		if err := plans.add(name, p); err != nil {
 			return nil, err
 		}
 	}
 	return plans, nil
 }
 
-func (p Plans) add(name string, limit usage.Limit) error {
+func parsePlanParts(text string) (p plan, err error) {
+	if text == "unlimited" {
+		return p, nil
+	}
+	for _, part := range strings.Split(text, ",") {
+		name, value, named := strings.Cut(part, "=")
+		if !named {
+			name, value = "monthly", part
+		}
+		var again bool
+		switch name {
+		case "monthly":
+			again, err = setPart(&p.Monthly, value, parseWhole)
+		case "daily":
+			again, err = setPart(&p.Daily, value, parseWhole)
+		case "per_second":
+			again, err = setPart(&p.PerSecond, value, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+		case "burst":
+			again, err = setPart(&p.Burst, value, strconv.Atoi)
+		default:
+			return p, fmt.Errorf("there is no part %q; %s", name, planFlagForm)
+		}
+		switch {
+		case again:
+			return p, fmt.Errorf("%s is given twice; %s", name, planFlagForm)
+		case err != nil:
+			return p, fmt.Errorf("%s takes a number, not %q; %s", name, value, planFlagForm)
+		}
+	}
+	return p, nil
+}
+
+func parseWhole(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
+func setPart[T any](part **T, value string, parse func(string) (T, error)) (again bool, err error) {
+	if *part != nil {
+		return true, nil
+	}
+	v, err := parse(value)
+	*part = &v
+	return false, err
+}
+
+func (p Plans) add(name string, parts plan) error {
 	if !planName.MatchString(name) {
-		return fmt.Errorf("plan %q: use 1 to 32 lower-case letters, digits, _ and -, starting with a letter", name)
+		return fmt.Errorf("plan %q: use 1 to 32 lower-case letters, digits, _ and -, beginning with a letter", name)
 	}
-	if limit > maxLimit {
-		return fmt.Errorf("plan %q: the limit must be at most %d", name, int64(maxLimit))
+	limits, err := parts.limits()
+	if err != nil {
+		return fmt.Errorf("plan %q: %w", name, err)
 	}
-	p[name] = limit
+	p[name] = limits
 	return nil
 }
 
-// Limit returns the limit of a plan. The error for an unknown plan lists the known ones.
-func (p Plans) Limit(name string) (usage.Limit, error) {
-	limit, ok := p[name]
+// Limits returns what a plan allows; an error names the plans that there are.
+func (p Plans) Limits(name string) (usage.Limits, error) {
+	limits, ok := p[name]
 	if !ok {
-		return 0, p.check(name)
+		return usage.Limits{}, p.check(name)
 	}
-	return limit, nil
+	return limits, nil
 }
 
-// Names lists the plans in alphabetical order.
+// Names lists the plans in order.
 func (p Plans) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// String writes the plans in the form that ParsePlans reads.
+// String writes the plans as ParsePlans reads them.
 func (p Plans) String() string {
-	raw := make(map[string]*int64, len(p))
-	for name, limit := range p {
-		raw[name] = nil
-		if limit != usage.Unlimited {
-			n := int64(limit)
-			raw[name] = &n
-		}
+	raw := make(map[string]plan, len(p))
+	for name, limits := range p {
+		raw[name] = planOf(limits)
 	}
-	text, _ := json.Marshal(raw) // a map of numbers always encodes
+	text, _ := json.Marshal(raw) // numbers always encode
 	return string(text)
+}
+
+// Describe says what a plan allows, for people: "1000 a month, 200 a day, 2 per second (10 at once)".
+func (p Plans) Describe(name string) string {
+	l := p[name]
+	var parts []string
+	if l.Monthly != usage.Unlimited {
+		parts = append(parts, l.Monthly.String()+" a month")
+	}
+	if l.Daily != usage.Unlimited {
+		parts = append(parts, l.Daily.String()+" a day")
+	}
+	if l.Rated() {
+		parts = append(parts, fmt.Sprintf("%v per second (%d at once)", l.Rate.PerSecond, l.Rate.Burst))
+	}
+	if parts == nil {
+		return "unlimited"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (p Plans) check(name string) error {
 	if _, ok := p[name]; ok {
 		return nil
 	}
-	return fmt.Errorf("plan %q is not configured; choose one of: %s", name, strings.Join(p.Names(), ", "))
+	return fmt.Errorf("plan %q is not configured; there are: %s", name, strings.Join(p.Names(), ", "))
 }

@@ -59,7 +59,9 @@ type Operation struct {
 	Function string
 	// Units that a call takes from the monthly limit; 0 = exempt.
 	Units int64
-	// Tool operations are listed over MCP.
+	// Code names the operation's counter, "" where it has none; see MaxCoded.
+	Code string
+	// Tool says whether the operation is listed over MCP.
 	Tool        bool
 	Annotations Annotations
 	// HasBody operations take a JSON body, whose members are arguments too.
@@ -218,6 +220,7 @@ type rawOperation struct {
 	Sekisho     struct {
 		Function    string      `json:"function"`
 		Units       int64       `json:"units"`
+		Code        string      `json:"code"`
 		Tool        bool        `json:"tool"`
 		Annotations Annotations `json:"annotations"`
 	} `json:"x-sekisho"`
@@ -274,6 +277,9 @@ func (a *API) addOperations(r raw, schemas *resolver) error {
 	slices.SortFunc(a.Operations, func(x, y *Operation) int {
 		return strings.Compare(x.Path+" "+x.Method, y.Path+" "+y.Method)
 	})
+	if err := assignCodes(a.Operations); err != nil {
+		return fmt.Errorf("contract: %w", err)
+	}
 	return nil
 }
 
@@ -285,7 +291,7 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 	op := &Operation{
 		ID: r.OperationID, Method: method, Path: path,
 		Summary: r.Summary, Description: r.Description,
-		Function: r.Sekisho.Function, Units: r.Sekisho.Units,
+		Function: r.Sekisho.Function, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
 		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
 		Integration: r.Integration,
 		Public:      !secured,
@@ -295,6 +301,9 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 	}
 	if op.Units < 0 {
 		return nil, fmt.Errorf("units must not be negative, not %d", op.Units)
+	}
+	if op.Code != "" && !codeForm.MatchString(op.Code) {
+		return nil, fmt.Errorf("code %q: write two letters or digits", op.Code)
 	}
 	if len(r.Tags) > 0 {
 		op.Category = r.Tags[0]

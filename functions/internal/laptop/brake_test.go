@@ -21,6 +21,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/lambda"
+	"sekisho/functions/internal/usage"
 )
 
 // ceilings that the drills start with: those of some, and none for all other functions.
@@ -38,7 +39,7 @@ var spared = []string{laptop.Authorizer, laptop.Settle, laptop.BrakeFunction, "a
 
 func startWithBrake(t *testing.T, change func(*laptop.Config)) *service {
 	t.Helper()
-	return start(t, account.Plans{"demo": -1}, func(c *laptop.Config) {
+	return start(t, account.Plans{"demo": usage.PerMonth(-1)}, func(c *laptop.Config) {
 		for name, n := range ceilings {
 			if f, ok := c.Functions[name]; ok {
 				f.Reserved = n

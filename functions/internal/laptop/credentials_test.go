@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/usage"
 )
 
 // TestOneRuleForCredentials: what is a credential at one entrance is one at the other.
 func TestOneRuleForCredentials(t *testing.T) {
-	s := start(t, account.Plans{"demo": 1000}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(1000)}, nil)
 	mine, _ := s.newKey("demo")
 	another, _ := s.newKey("demo")
 	key, second := mine.Reveal(), another.Reveal()

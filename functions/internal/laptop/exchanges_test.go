@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/usage"
 )
 
 var update = flag.Bool("update", false, "write the golden files under testdata")
@@ -20,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files under testdata")
 // whole gateway: what it shows its user then depends on these bytes. The exchanges of /mcp
 // itself are golden files of package mcpserver.
 func TestRefusedClients(t *testing.T) {
-	s := start(t, account.Plans{"demo": 1}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(1)}, nil)
 	for _, c := range []struct{ name, method, path, body string }{
 		{"well_known_resource", "GET", "/.well-known/oauth-protected-resource", ""},
 		{"well_known_resource_mcp", "GET", "/.well-known/oauth-protected-resource/mcp", ""},

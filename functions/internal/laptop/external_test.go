@@ -16,6 +16,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/upstream"
+	"sekisho/functions/internal/usage"
 )
 
 const upstreamToken = "token-SECRET-of-the-upstream"
@@ -26,7 +27,7 @@ func startWithUpstream(t *testing.T, up http.Handler, env map[string]string, cha
 	t.Helper()
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
-	return start(t, account.Plans{"demo": 100_000}, func(c *laptop.Config) {
+	return start(t, account.Plans{"demo": usage.PerMonth(100_000)}, func(c *laptop.Config) {
 		f := c.Functions["external"]
 		f.Env = map[string]string{boot.UpstreamURL: server.URL, boot.UpstreamBurst: "1000"}
 		for name, value := range env {
@@ -246,7 +247,7 @@ func TestPrivateUpstream(t *testing.T) {
 	asked := atomic.Int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer server.Close()
-	s := start(t, account.Plans{"demo": 10}, func(c *laptop.Config) {
+	s := start(t, account.Plans{"demo": usage.PerMonth(10)}, func(c *laptop.Config) {
 		f := c.Functions["external"]
 		f.Env = map[string]string{boot.UpstreamURL: server.URL}
 		c.Functions["external"] = f
@@ -258,7 +259,7 @@ func TestPrivateUpstream(t *testing.T) {
 }
 
 func TestWithoutUpstream(t *testing.T) {
-	s := start(t, account.Plans{"demo": 10}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(10)}, nil)
 	secret, key := s.newKey("demo")
 	for _, got := range []outcome{
 		s.toolREST(secret.Reveal(), "external.fetch_stats", "demo"), s.toolMCP(secret.Reveal(), "external.publish_content", "demo"),

@@ -84,7 +84,7 @@ func (s *Service) owes(line []byte) bool {
 	if err != nil {
 		return false
 	}
-	refund, due, err := settle.RefundOf(record)
+	refund, due, err := settle.RefundOf(s.api, record)
 	if err != nil || !due {
 		return false
 	}

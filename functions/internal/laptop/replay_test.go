@@ -21,7 +21,7 @@ type killed struct {
 }
 
 func afterAKill(t *testing.T) *killed {
-	s := start(t, account.Plans{"demo": 1000}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(1000)}, nil)
 	_, key := s.newKey("demo")
 	dir := t.TempDir()
 	return &killed{s, key, filepath.Join(dir, "access.jsonl"), filepath.Join(dir, "settled.json")}
@@ -30,9 +30,10 @@ func afterAKill(t *testing.T) *killed {
 // charge takes a unit in a month and returns the record of the call.
 func (k *killed) charge(p usage.Period, status string) string {
 	k.t.Helper()
-	id := usage.NewAdmissionID(time.Now())
+	at := p.Start().Add(time.Hour)
+	id := usage.NewAdmissionID(at)
 	if _, err := k.stores.Usage().Admit(k.t.Context(), usage.Admission{
-		ID: id, Meter: k.key.Meter, Period: p, Operation: "postal.lookup", Units: 1, Limit: 1000,
+		ID: id, At: at, Meter: k.key.Meter, Operation: "ao", Units: 1, Limits: usage.PerMonth(1000),
 	}); err != nil {
 		k.t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/usage"
 )
 
 // TestStalledClient: one that stops sending in the middle of a body, or reading an answer, does
 // not keep the service from stopping. The unit that it was admitted for comes back.
 func TestStalledClient(t *testing.T) {
 	t.Parallel()
-	s := start(t, account.Plans{"demo": 10}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(10)}, nil)
 	if server := s.Server(); server.ReadHeaderTimeout <= 0 || server.ReadTimeout <= 0 || server.IdleTimeout <= 0 {
 		t.Errorf("a client may stall for ever: %+v", server)
 	}

@@ -77,6 +77,7 @@ type Service struct {
 	// Brake is nil where the configuration has none.
 	Brake *brake.Brake
 
+	api          *contract.API
 	gateway      *apigateway.Gateway
 	subscription *lambda.Subscription
 	topics       *lambda.Topics
@@ -97,6 +98,9 @@ func New(c Config) (*Service, error) {
 		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
 	}}}
 	var err error
+	if s.api, err = contract.Load(); err != nil {
+		return nil, err
+	}
 	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {
 		return nil, err
 	}
@@ -126,11 +130,7 @@ func New(c Config) (*Service, error) {
 func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 	g := c.Gateway
 	if g.StageVariables == nil {
-		api, err := contract.Load()
-		if err != nil {
-			return nil, err
-		}
-		g.StageVariables = api.StageVariables["open"]
+		g.StageVariables = s.api.StageVariables["open"]
 	}
 	if s.Functions.Find(Settle) == "" {
 		return nil, fmt.Errorf("function %s is missing: nothing would give back the units of failed calls", Settle)

@@ -220,7 +220,7 @@ func thisMonth() usage.Period { return usage.PeriodOf(time.Now()) }
 // TestExactUnderConcurrency: 100 calls at once against 50, by REST and by MCP.
 func TestExactUnderConcurrency(t *testing.T) {
 	const calls, limit = 100, 50
-	s := start(t, account.Plans{"demo": limit}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(limit)}, nil)
 	for name, one := range map[string]func(key string) bool{
 		"REST": func(key string) bool { return s.call("GET", "/v1/postal/1000001", key, "").status == 200 },
 		"MCP": func(key string) bool {
@@ -290,7 +290,7 @@ func TestFailuresAreNotCharged(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, account.Plans{"demo": 50}, c.change)
+			s := start(t, account.Plans{"demo": usage.PerMonth(50)}, c.change)
 			secret, key := s.newKey("demo")
 			a := s.call("GET", c.path, secret.Reveal(), "")
 			if a.status != c.status || a.json(t)["error"] != c.code {
@@ -308,7 +308,7 @@ func TestFailuresAreNotCharged(t *testing.T) {
 
 // TestCapOnFreeFailures: failing on purpose is not a way around the plan.
 func TestCapOnFreeFailures(t *testing.T) {
-	s := start(t, account.Plans{"demo": 1000}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(1000)}, nil)
 	secret, key := s.newKey("demo")
 	for range 105 {
 		s.call("GET", "/v1/postal/0000000", secret.Reveal(), "")
@@ -320,7 +320,7 @@ func TestCapOnFreeFailures(t *testing.T) {
 
 func TestMonthTurns(t *testing.T) {
 	c := newClock("2026-11-30T23:59:59.999Z")
-	s := start(t, account.Plans{"demo": 1}, func(config *laptop.Config) { config.Now = c.now })
+	s := start(t, account.Plans{"demo": usage.PerMonth(1)}, func(config *laptop.Config) { config.Now = c.now })
 	secret, key := s.newKey("demo")
 	if a := s.call("GET", "/v1/postal/1000001", secret.Reveal(), ""); a.status != 200 {
 		t.Fatalf("first call: %d %s", a.status, a.body)
@@ -349,7 +349,7 @@ func TestMonthTurns(t *testing.T) {
 // that it was taken from.
 func TestARefundStaysInItsMonth(t *testing.T) {
 	c := newClock("2026-11-30T23:59:59.999Z")
-	s := start(t, account.Plans{"demo": 5}, func(config *laptop.Config) {
+	s := start(t, account.Plans{"demo": usage.PerMonth(5)}, func(config *laptop.Config) {
 		config.Now = c.now
 		replace(config, "postal", boot.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 			c.set("2026-12-01T00:00:01Z")
@@ -372,7 +372,7 @@ func TestARefundStaysInItsMonth(t *testing.T) {
 
 // TestNoKeyInAnyLog: nothing that a log, an answer or an error holds gives a key away.
 func TestNoKeyInAnyLog(t *testing.T) {
-	s := start(t, account.Plans{"demo": 1}, nil)
+	s := start(t, account.Plans{"demo": usage.PerMonth(1)}, nil)
 	secret, key := s.newKey("demo")
 	for _, path := range []string{"/v1/postal/1000001", "/v1/postal/1000001", "/v1/postal/x", "/v1/user/usage", "/nowhere"} {
 		a := s.call("GET", path, secret.Reveal(), "")

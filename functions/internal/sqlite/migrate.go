@@ -11,9 +11,12 @@ import (
 //go:embed schema.sql
 var schema string
 
-// migrations lead from one schema version to the next; user_version counts them. Never
-// change a released migration: append another.
-var migrations = []string{schema, brakeSchema}
+//go:embed limits.sql
+var limitsSchema string
+
+// migrations lead from one version of the schema to the next; user_version counts them.
+// A migration that was released is never changed: add another one.
+var migrations = []string{schema, brakeSchema, limitsSchema}
 
 // applicationID, "SEKI" in ASCII, marks a file as ours.
 const applicationID = 0x53454b49

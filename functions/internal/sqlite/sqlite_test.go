@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
@@ -150,7 +151,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	a := usage.Admission{ID: "adm_1", Meter: "m", Period: usage.PeriodOf(time.UnixMilli(0)), Operation: "o", Units: 1, Limit: 10}
+	a := usage.Admission{ID: "adm_1", Meter: "m", At: time.UnixMilli(0), Operation: "o", Units: 1, Limits: usage.NoLimits}
 	if d, err := waiter.Usage().Admit(ctx, a); err == nil {
 		t.Errorf("admitted %+v while another held the lock", d)
 	}
@@ -183,7 +184,8 @@ func admitAsProcess(path string) int {
 	for range 100 {
 		now := time.Now()
 		d, err := db.Usage().Admit(context.Background(), usage.Admission{
-			ID: usage.NewAdmissionID(now), Meter: "m", Period: usage.PeriodOf(time.UnixMilli(0)), Operation: "o", Units: 1, Limit: 150,
+			ID: usage.NewAdmissionID(now), Meter: "m", At: time.UnixMilli(0), Operation: "o", Units: 1,
+			Limits: usage.Limits{Monthly: 150, Daily: usage.Unlimited},
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -220,9 +222,9 @@ func TestProcesses(t *testing.T) {
 
 func BenchmarkAdmit(b *testing.B) {
 	s := fresh(b).Usage()
-	p := usage.PeriodOf(time.Now())
+	limits := usage.Limits{Monthly: 1 << 40, Daily: 1 << 40, Rate: ratelimit.Limit{PerSecond: 1e6, Burst: 1000}}
 	for b.Loop() {
-		d, err := s.Admit(b.Context(), usage.Admission{ID: "adm_x", Meter: "m", Period: p, Operation: "postal.lookup", Units: 1, Limit: 1 << 40})
+		d, err := s.Admit(b.Context(), usage.Admission{ID: "adm_x", Meter: "m", At: time.Now(), Operation: "postal.lookup", Units: 1, Limits: limits})
 		if err != nil || !d.Admitted {
 			b.Fatal(d, err)
 		}

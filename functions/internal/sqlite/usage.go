@@ -5,45 +5,30 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"sekisho/functions/internal/usage"
 )
 
 type meters struct{ db *DB }
 
-// The statement checks the limit itself. A meter without a row needs the same check, so the
-// SELECT yields nothing to insert if the limit is exceeded.
-const admitSQL = `
-INSERT INTO meter (meter, period, used)
-SELECT ?1, ?2, ?3 WHERE ?4 < 0 OR ?3 <= ?4
-ON CONFLICT (meter, period) DO UPDATE SET used = used + excluded.used
-WHERE ?4 < 0 OR used + excluded.used <= ?4
-RETURNING used`
-
-const chargeSQL = `
-INSERT INTO operation (meter, period, operation, charged) VALUES (?, ?, ?, ?)
-ON CONFLICT (meter, period, operation) DO UPDATE SET charged = charged + excluded.charged`
-
-// Admit is one local transaction, so there are no unclear writes.
+// Admit is one transaction, applied or not: there are no unclear writes, and no other
+// admission comes between the look and the change.
 func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, error) {
 	if a.Units < 1 {
 		return usage.Decision{}, fmt.Errorf("units must be at least 1, not %d", a.Units)
 	}
 	var d usage.Decision
 	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		d = usage.Decision{}
-		period := a.Period.String()
-		err := tx.QueryRowContext(ctx, admitSQL, a.Meter, period, a.Units, int64(a.Limit)).Scan(&d.Used)
-		if errors.Is(err, sql.ErrNoRows) {
-			d.Used, _, err = readMeter(ctx, tx, a.Meter, a.Period)
-			return err
-		}
+		state, err := readState(ctx, tx, a)
 		if err != nil {
 			return err
 		}
-		d.Admitted = true
-		_, err = tx.ExecContext(ctx, chargeSQL, a.Meter, period, a.Operation, a.Units)
-		return err
+		next, decision := a.Decide(state)
+		if d = decision; !d.Admitted {
+			return nil
+		}
+		return charge(ctx, tx, a, next)
 	})
 	if err != nil {
 		return usage.Decision{}, fmt.Errorf("charge meter %s: %w", a.Meter, err)
@@ -51,62 +36,106 @@ func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, e
 	return d, nil
 }
 
-func readMeter(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (used, refunded int64, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT used, refunded FROM meter WHERE meter = ? AND period = ?", meter, p.String()).Scan(&used, &refunded)
+func readState(ctx context.Context, tx *sql.Tx, a usage.Admission) (s usage.State, err error) {
+	err = tx.QueryRowContext(ctx, `
+SELECT meter.used, meter.tat, coalesce(meter_day.used, 0) FROM meter
+LEFT JOIN meter_day ON meter_day.meter = meter.meter AND meter_day.day = ?3
+WHERE meter.meter = ?1 AND meter.period = ?2`, a.Meter, a.Period().String(), a.Day().String()).Scan(&s.Used, &s.TAT, &s.Today)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return used, refunded, err
+	if err != nil || s.TAT != 0 || !a.Limits.Rated() {
+		return s, err
+	}
+	// The bucket does not fill at the turn of the month.
+	err = tx.QueryRowContext(ctx, "SELECT tat FROM meter WHERE meter = ? AND period = ?", a.Meter, a.Period().Before(1).String()).Scan(&s.TAT)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return s, err
 }
 
-// Refund writes the marker and the units in one transaction.
-func (s meters) Refund(ctx context.Context, r usage.Refund) (usage.Outcome, error) {
-	if r.Units < 1 {
-		return "", fmt.Errorf("units must be at least 1, not %d", r.Units)
+func charge(ctx context.Context, tx *sql.Tx, a usage.Admission, next usage.State) error {
+	period := a.Period().String()
+	_, meter := tx.ExecContext(ctx, `
+INSERT INTO meter (meter, period, used, tat) VALUES (?, ?, ?, ?)
+ON CONFLICT (meter, period) DO UPDATE SET used = excluded.used, tat = excluded.tat`, a.Meter, period, next.Used, next.TAT)
+	_, day := tx.ExecContext(ctx, `
+INSERT INTO meter_day (meter, day, used) VALUES (?, ?, ?)
+ON CONFLICT (meter, day) DO UPDATE SET used = excluded.used`, a.Meter, a.Day().String(), next.Today)
+	return errors.Join(meter, day, addToOperation(ctx, tx, a.Meter, period, a.Operation, a.Units, 0))
+}
+
+// addToOperation counts units of an operation, unless it has no code.
+func addToOperation(ctx context.Context, tx *sql.Tx, meter, period, operation string, charged, refunded int64) error {
+	if operation == "" {
+		return nil
 	}
-	var outcome usage.Outcome
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		if outcome, err = decideRefund(ctx, tx, r); err != nil || outcome != usage.Refunded {
+	_, err := tx.ExecContext(ctx, `
+INSERT INTO operation (meter, period, operation, charged, refunded) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (meter, period, operation) DO UPDATE SET charged = charged + excluded.charged, refunded = refunded + excluded.refunded`,
+		meter, period, operation, charged, refunded)
+	return err
+}
+
+// Refund is one transaction: all marks and units, or nothing.
+func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	var outcomes []usage.Outcome
+	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		balance, err := readBalance(ctx, tx, r)
+		if err != nil {
 			return err
 		}
-		return applyRefund(ctx, tx, r)
+		outcomes = r.Decide(balance)
+		for i, c := range r.Calls {
+			if outcomes[i] == usage.Refunded {
+				err = errors.Join(err, giveBack(ctx, tx, r, c))
+			}
+		}
+		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("refund %s to meter %s: %w", r.AdmissionID, r.Meter, err)
+		return nil, fmt.Errorf("refund to meter %s: %w", r.Meter, err)
 	}
-	return outcome, nil
+	return outcomes, nil
 }
 
-func decideRefund(ctx context.Context, tx *sql.Tx, r usage.Refund) (usage.Outcome, error) {
-	var done bool
-	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM refund WHERE admission_id = ?)", r.AdmissionID).Scan(&done)
+func readBalance(ctx context.Context, tx *sql.Tx, r usage.Refund) (b usage.Balance, err error) {
+	b = usage.Balance{Done: map[string]bool{}}
+	c, err := readCounts(ctx, tx, r.Meter, r.Period)
 	if err != nil {
-		return "", err
+		return b, err
 	}
-	used, refunded, err := readMeter(ctx, tx, r.Meter, r.Period)
-	if err != nil {
-		return "", err
+	b.Used, b.Days, b.Free = c.Used, c.Days, c.Refunded-c.Unstarted
+	for _, call := range r.Calls {
+		var done bool
+		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM refund WHERE admission_id = ?)", call.AdmissionID).Scan(&done); err != nil {
+			return b, err
+		}
+		b.Done[call.AdmissionID] = done
 	}
-	switch {
-	case done:
-		return usage.AlreadyRefunded, nil
-	case used < r.Units:
-		return usage.NothingCharged, nil
-	case r.Cap != usage.Unlimited && refunded+r.Units > int64(r.Cap):
-		return usage.CapReached, nil
-	}
-	return usage.Refunded, nil
+	return b, nil
 }
 
-func applyRefund(ctx context.Context, tx *sql.Tx, r usage.Refund) error {
+func giveBack(ctx context.Context, tx *sql.Tx, r usage.Refund, c usage.FailedCall) error {
+	day, err := c.Day()
+	if err != nil {
+		return err
+	}
+	var unstarted int64
+	if c.Unstarted {
+		unstarted = c.Units
+	}
 	period := r.Period.String()
-	_, mark := tx.ExecContext(ctx, "INSERT INTO refund (admission_id, period) VALUES (?, ?)", r.AdmissionID, period)
-	_, meter := tx.ExecContext(ctx, "UPDATE meter SET used = used - ?1, refunded = refunded + ?1 WHERE meter = ?2 AND period = ?3", r.Units, r.Meter, period)
-	_, operation := tx.ExecContext(ctx, `
-INSERT INTO operation (meter, period, operation, refunded) VALUES (?, ?, ?, ?)
-ON CONFLICT (meter, period, operation) DO UPDATE SET refunded = refunded + excluded.refunded`,
-		r.Meter, period, r.Operation, r.Units)
-	return errors.Join(mark, meter, operation)
+	_, mark := tx.ExecContext(ctx, "INSERT INTO refund (admission_id, period) VALUES (?, ?)", c.AdmissionID, period)
+	_, meter := tx.ExecContext(ctx, `
+UPDATE meter SET used = used - ?1, refunded = refunded + ?1, unstarted = unstarted + ?2
+WHERE meter = ?3 AND period = ?4`, c.Units, unstarted, r.Meter, period)
+	_, daily := tx.ExecContext(ctx, "UPDATE meter_day SET used = used - ?1 WHERE meter = ?2 AND day = ?3", c.Units, r.Meter, day.String())
+	return errors.Join(mark, meter, daily, addToOperation(ctx, tx, r.Meter, period, c.Operation, 0, c.Units))
 }
 
 func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error {
@@ -122,24 +151,50 @@ ON CONFLICT (meter, period) DO UPDATE SET denied = denied + excluded.denied`, me
 	return nil
 }
 
-func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (usage.Counts, error) {
-	var c usage.Counts
-	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		c = usage.Counts{Operations: map[string]usage.OperationCounts{}}
-		err := tx.QueryRowContext(ctx, "SELECT used, refunded, denied FROM meter WHERE meter = ? AND period = ?", meter, p.String()).
-			Scan(&c.Used, &c.Refunded, &c.Denied)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return readOperations(ctx, tx, meter, p, c.Operations)
+func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (c usage.Counts, err error) {
+	err = s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		c, err = readCounts(ctx, tx, meter, p)
+		return err
 	})
 	if err != nil {
 		return usage.Counts{}, fmt.Errorf("read meter %s: %w", meter, err)
 	}
 	return c, nil
+}
+
+func readCounts(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (usage.Counts, error) {
+	c := usage.Counts{Days: map[usage.Day]int64{}, Operations: map[string]usage.OperationCounts{}}
+	err := tx.QueryRowContext(ctx, "SELECT used, refunded, unstarted, denied FROM meter WHERE meter = ? AND period = ?", meter, p.String()).
+		Scan(&c.Used, &c.Refunded, &c.Unstarted, &c.Denied)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, errors.Join(readDays(ctx, tx, meter, p, c.Days), readOperations(ctx, tx, meter, p, c.Operations))
+}
+
+func readDays(ctx context.Context, tx *sql.Tx, meter string, p usage.Period, into map[usage.Day]int64) error {
+	rows, err := tx.QueryContext(ctx, "SELECT day, used FROM meter_day WHERE meter = ? AND day >= ? AND day < ? AND used <> 0",
+		meter, p.Start().Format(time.DateOnly), p.Reset().Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text string
+		var used int64
+		if err := rows.Scan(&text, &used); err != nil {
+			return err
+		}
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return fmt.Errorf("day %q: %w", text, err)
+		}
+		into[usage.DayOf(day)] = used
+	}
+	return rows.Err()
 }
 
 func readOperations(ctx context.Context, tx *sql.Tx, meter string, p usage.Period, into map[string]usage.OperationCounts) error {
@@ -157,4 +212,21 @@ func readOperations(ctx context.Context, tx *sql.Tx, meter string, p usage.Perio
 		into[name] = o
 	}
 	return rows.Err()
+}
+
+// Once inserts a mark, if it is not there.
+func (s meters) Once(ctx context.Context, name string, p usage.Period) (first bool, err error) {
+	err = s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, "INSERT INTO once (name, period) VALUES (?, ?) ON CONFLICT DO NOTHING", name, p.String())
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		first = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark %s: %w", name, err)
+	}
+	return first, nil
 }

@@ -2,20 +2,18 @@ package usage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 )
 
-// DefaultDenialMemory is how long an instance denies calls to an exhausted meter from
-// memory. A refund or an upgrade may reopen the meter, so this is seconds, not the rest of
-// the month.
+// DefaultDenialMemory is how long an instance denies an exhausted meter from memory.
+// A refund or an upgrade may reopen the meter, so it is seconds, not the rest of the month.
 const DefaultDenialMemory = 3 * time.Second
 
-// Gate admits calls. It makes the admission IDs, picks the period, and remembers denials
-// for a few seconds, so that an agent looping on an exhausted key doesn't cost a write per
-// attempt. It is safe for concurrent use.
+// Gate admits calls. It makes the admission IDs, knows the time, and remembers for a few
+// seconds what was denied, so that an agent that loops against an exhausted key does not
+// cost a write per turn. It is safe for concurrent use.
 type Gate struct {
 	store  Store
 	now    func() time.Time
@@ -25,12 +23,13 @@ type Gate struct {
 	denied map[string]denial
 }
 
+// denial is what is remembered of one.
 type denial struct {
-	period Period
-	limit  Limit
+	Decision
+	limits Limits
 	units  int64
-	used   int64
-	until  time.Time
+	// until is when it is forgotten, open when the limit that denied admits again.
+	until, open time.Time
 }
 
 // NewGate makes a gate over a store. memory is how long a denial is remembered; 0 = never.
@@ -43,37 +42,58 @@ type Grant struct {
 	Decision
 	// AdmissionID is empty when the answer came from memory.
 	AdmissionID string
-	Period      Period
-	Limit       Limit
+	Limits      Limits
 	Units       int64
 	// At is when the decision was made.
 	At time.Time
 }
 
-// RetryAfter is the time until the count resets, rounded up to whole seconds, at least one.
-func (g Grant) RetryAfter() time.Duration {
-	wait := g.Period.Reset().Sub(g.At)
-	return max(time.Second, (wait + time.Second - 1).Truncate(time.Second))
+// Period is the month that was decided about.
+func (g Grant) Period() Period { return PeriodOf(g.At) }
+
+// Resets is when the limit that denied the call admits again.
+func (g Grant) Resets() time.Time { return g.At.Add(g.Wait) }
+
+// Quotas is where the caller stands after the decision.
+func (g Grant) Quotas() []Quota { return g.Limits.Quotas(g.State, g.At) }
+
+// Crossed returns the highest of some percentages of the monthly limit that this admission
+// has reached, 0 if none: its units took the count over it. Of all admissions of a month
+// exactly one crosses each, as long as nothing is refunded and no answer is lost; after a
+// lost answer, one that may have crossed it says so too.
+func (g Grant) Crossed(percent []int) int {
+	if !g.Admitted || g.Limits.Monthly <= 0 {
+		return 0
+	}
+	highest := 0
+	for _, p := range percent {
+		// Rounded up: 80 % of 7 is reached with the sixth unit.
+		mark := (int64(g.Limits.Monthly)*int64(p) + 99) / 100
+		if g.Used >= mark && (g.Used-g.Units < mark || g.Unseen) {
+			highest = max(highest, p)
+		}
+	}
+	return highest
 }
 
-// Admit decides whether one call of an operation may run. After an error, which means that
-// the store couldn't decide, it must not.
-func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, limit Limit) (Grant, error) {
+// Admit decides about one call of an operation. An error means that the store could not
+// decide: the call must not run.
+func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, limits Limits) (Grant, error) {
 	now := g.now()
-	grant := Grant{Period: PeriodOf(now), Limit: limit, Units: units, At: now}
+	grant := Grant{Limits: limits, Units: units, At: now}
 	if units < 1 {
 		return grant, fmt.Errorf("admit %s: units must be at least 1, not %d", operation, units)
 	}
-	if limit < Unlimited {
-		return grant, fmt.Errorf("admit %s: limit must not be negative: %d", operation, limit)
+	if limits.Monthly < Unlimited || limits.Daily < Unlimited {
+		return grant, fmt.Errorf("admit %s: a limit must not be negative: %v", operation, limits)
 	}
-	if used, ok := g.remembered(meter, grant); ok {
-		grant.Used = used
+	if d, ok := g.remembered(meter, grant); ok {
+		grant.Decision = d
 		return grant, nil
 	}
 	id := NewAdmissionID(now)
 	decision, err := g.store.Admit(ctx, Admission{
-		ID: id, Meter: meter, Period: grant.Period, Operation: operation, Units: units, Limit: limit,
+		ID: id, At: now, Meter: meter, Operation: operation, Units: units, Limits: limits,
 	})
 	if err != nil {
 		return grant, fmt.Errorf("admit %s: %w", operation, err)
@@ -85,21 +105,25 @@ func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, 
 	return grant, nil
 }
 
-func (g *Gate) remembered(meter string, grant Grant) (used int64, ok bool) {
+func (g *Gate) remembered(meter string, grant Grant) (Decision, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d, ok := g.denied[meter]
 	if !ok {
-		return 0, false
+		return Decision{}, false
 	}
 	if !grant.At.Before(d.until) {
 		delete(g.denied, meter)
-		return 0, false
+		return Decision{}, false
 	}
-	return d.used, d.period == grant.Period && d.limit == grant.Limit && grant.Units >= d.units
+	if d.limits != grant.Limits || grant.Units < d.units {
+		return Decision{}, false
+	}
+	d.Wait = d.open.Sub(grant.At)
+	return d.Decision, true
 }
 
-// maxDenials bounds a gate's memory; further denials are not remembered.
+// maxDenials bounds the memory of a gate; beyond it, denials are not remembered.
 const maxDenials = 10_000
 
 func (g *Gate) remember(meter string, grant Grant) {
@@ -118,11 +142,16 @@ func (g *Gate) remember(meter string, grant Grant) {
 			return
 		}
 	}
+	open := grant.Resets()
 	g.denied[meter] = denial{
-		period: grant.Period, limit: grant.Limit, units: grant.Units, used: grant.Used,
-		until: grant.At.Add(g.memory),
+		Decision: grant.Decision, limits: grant.Limits, units: grant.Units,
+		until: earlier(open, grant.At.Add(g.memory)), open: open,
 	}
 }
 
-// ErrUnclear means that a store could not find out whether an admission was applied.
-var ErrUnclear = errors.New("the store did not confirm whether the admission was applied")
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

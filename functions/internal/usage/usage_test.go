@@ -1,9 +1,6 @@
 package usage
 
 import (
-	"context"
-	"errors"
-	"sync"
 	"testing"
 	"time"
 )
@@ -27,7 +24,7 @@ func TestPeriodTurnsWithTheUTCMonth(t *testing.T) {
 		{"2028-02-29T23:59:59.999Z", "2028-02", "2028-03-01T00:00:00.000Z"},
 		{"2028-03-01T00:00:00Z", "2028-03", "2028-04-01T00:00:00.000Z"},
 		{"2026-07-31T12:00:00Z", "2026-07", "2026-08-01T00:00:00.000Z"},
-		// UTC decides, whatever the clock's zone: in Tokyo it is already December.
+		// By UTC, whatever the clock's zone: in Tokyo it is December already.
 		{"2026-12-01T08:59:59.999+09:00", "2026-11", "2026-12-01T00:00:00.000Z"},
 		{"2026-11-30T19:00:00-05:00", "2026-12", "2027-01-01T00:00:00.000Z"},
 	} {
@@ -118,143 +115,4 @@ func FuzzAdmissionTime(f *testing.F) {
 			t.Fatalf("%q is below the floor of its own time", id)
 		}
 	})
-}
-
-// scripted is a store with answers given by the test.
-type scripted struct {
-	Store
-	mu     sync.Mutex
-	asked  []Admission
-	answer func(Admission) (Decision, error)
-}
-
-func (s *scripted) Admit(_ context.Context, a Admission) (Decision, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(s.asked, a)
-	return s.answer(a)
-}
-
-func denyAt(used int64) func(Admission) (Decision, error) {
-	return func(Admission) (Decision, error) { return Decision{Used: used}, nil }
-}
-
-func TestGateRemembersADenialForSecondsOnly(t *testing.T) {
-	now := at(t, "2026-11-15T00:00:00Z")
-	store := &scripted{answer: denyAt(50)}
-	gate := NewGate(store, func() time.Time { return now }, 3*time.Second)
-	ask := func(units int64, limit Limit) Grant {
-		t.Helper()
-		g, err := gate.Admit(t.Context(), "key_a", "postal.lookup", units, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
-	ask(1, 50)
-	now = now.Add(2999 * time.Millisecond)
-	if g := ask(1, 50); g.Admitted || g.Used != 50 || g.AdmissionID != "" {
-		t.Errorf("from memory: %+v", g)
-	}
-	if len(store.asked) != 1 {
-		t.Fatalf("the store was asked %d times, want 1", len(store.asked))
-	}
-	ask(1, 100) // an upgrade must be seen at once
-	if len(store.asked) != 2 {
-		t.Fatal("another limit was answered from memory")
-	}
-	now = now.Add(3 * time.Second)
-	ask(1, 100)
-	if len(store.asked) != 3 {
-		t.Fatal("a denial was remembered for too long")
-	}
-}
-
-func TestGateAsksAgainForFewerUnits(t *testing.T) {
-	now := at(t, "2026-11-15T00:00:00Z")
-	store := &scripted{answer: denyAt(49)}
-	gate := NewGate(store, func() time.Time { return now }, time.Hour)
-	for _, units := range []int64{5, 5, 6, 1} {
-		if _, err := gate.Admit(t.Context(), "key_a", "op", units, 50); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(store.asked) != 2 || store.asked[1].Units != 1 {
-		t.Fatalf("asked %+v; want one question for 5 units and one for 1", store.asked)
-	}
-}
-
-func TestGateForgetsAtTheTurnOfTheMonth(t *testing.T) {
-	now := at(t, "2026-11-30T23:59:59.999Z")
-	store := &scripted{answer: denyAt(50)}
-	gate := NewGate(store, func() time.Time { return now }, time.Hour)
-	first, err := gate.Admit(t.Context(), "key_a", "op", 1, 50)
-	if err != nil || first.Admitted {
-		t.Fatalf("%+v, %v", first, err)
-	}
-	if first.RetryAfter() != time.Second {
-		t.Errorf("a millisecond before the reset: retry after %s, want 1s", first.RetryAfter())
-	}
-	now = now.Add(time.Millisecond)
-	store.answer = func(Admission) (Decision, error) { return Decision{Admitted: true, Used: 1}, nil }
-	second, err := gate.Admit(t.Context(), "key_a", "op", 1, 50)
-	if err != nil || !second.Admitted || second.Period.String() != "2026-12" {
-		t.Fatalf("in the new month: %+v, %v", second, err)
-	}
-}
-
-func TestGateFailsClosed(t *testing.T) {
-	now := at(t, "2026-11-15T00:00:00Z")
-	down := errors.New("store down")
-	store := &scripted{answer: func(Admission) (Decision, error) { return Decision{Admitted: true}, down }}
-	gate := NewGate(store, func() time.Time { return now }, time.Hour)
-	g, err := gate.Admit(t.Context(), "key_a", "op", 1, 50)
-	if !errors.Is(err, down) || g.Admitted {
-		t.Fatalf("the gate opened while the store was down: %+v, %v", g, err)
-	}
-	store.answer = func(Admission) (Decision, error) { return Decision{Admitted: true, Used: 1}, nil }
-	if g, err := gate.Admit(t.Context(), "key_a", "op", 1, 50); err != nil || !g.Admitted {
-		t.Fatalf("a failure was remembered as a denial: %+v, %v", g, err)
-	}
-}
-
-func TestGateRefusesNonsense(t *testing.T) {
-	store := &scripted{answer: denyAt(0)}
-	gate := NewGate(store, time.Now, 0)
-	for _, c := range []struct {
-		units int64
-		limit Limit
-	}{{0, 10}, {-1, 10}, {1, -2}} {
-		if _, err := gate.Admit(t.Context(), "key_a", "op", c.units, c.limit); err == nil {
-			t.Errorf("units %d, limit %d: no error", c.units, c.limit)
-		}
-	}
-	if len(store.asked) != 0 {
-		t.Error("nonsense reached the store")
-	}
-}
-
-func TestGateMemoryIsBounded(t *testing.T) {
-	now := at(t, "2026-11-15T00:00:00Z")
-	gate := NewGate(&scripted{answer: denyAt(1)}, func() time.Time { return now }, time.Hour)
-	for i := range maxDenials + 100 {
-		if _, err := gate.Admit(t.Context(), NewAdmissionID(now.Add(time.Duration(i)*time.Millisecond)), "op", 1, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(gate.denied); n > maxDenials {
-		t.Fatalf("%d denials are remembered, at most %d may be", n, maxDenials)
-	}
-}
-
-func BenchmarkGateDenialFromMemory(b *testing.B) {
-	now := time.Now()
-	gate := NewGate(&scripted{answer: denyAt(1)}, func() time.Time { return now }, time.Hour)
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := gate.Admit(ctx, "key_a", "op", 1, 1); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

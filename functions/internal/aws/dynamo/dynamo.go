@@ -20,6 +20,7 @@ package dynamo
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -41,6 +42,9 @@ type Store struct {
 	tables Tables
 	// attempt is the longest that Admit waits for the answer to one write.
 	attempt time.Duration
+	seen    seen
+	// Jitter is the random part of the waits between repeated writes, below its argument.
+	Jitter func(time.Duration) time.Duration
 }
 
 // attemptTimeout is far above DynamoDB's usual 10 ms or so: giving up on a write leaves its
@@ -50,7 +54,7 @@ const attemptTimeout = 15 * time.Second
 
 // New makes a store over two existing tables.
 func New(client *dynamodb.Client, tables Tables) *Store {
-	return &Store{client: client, tables: tables, attempt: attemptTimeout}
+	return &Store{client: client, tables: tables, attempt: attemptTimeout, Jitter: rand.N[time.Duration]}
 }
 
 // FromEnv is the store.Open of a Lambda function. The variables of its tables must be set.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +22,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
@@ -160,17 +160,17 @@ func TestItemsExpire(t *testing.T) {
 	a := admissionAt(start, "m", 10)
 	mustAdmit(t, s, a)
 	r := refundOf(a)
-	if o, err := s.Usage().Refund(t.Context(), r); err != nil || o != usage.Refunded {
+	if o, err := refund1(t.Context(), s, r); err != nil || o != usage.Refunded {
 		t.Fatal(o, err)
 	}
-	if err := s.Usage().AddDenied(t.Context(), "other", a.Period, 1); err != nil {
+	if err := s.Usage().AddDenied(t.Context(), "other", a.Period(), 1); err != nil {
 		t.Fatal(err)
 	}
-	reset := a.Period.Reset()
+	reset := a.Period().Reset()
 	for name, want := range map[string]time.Time{
-		meterKey("m", a.Period):     reset.Add(usage.RetainCounters),
-		meterKey("other", a.Period): reset.Add(usage.RetainCounters),
-		"refund#" + a.ID:            reset.Add(usage.RetainRefunds),
+		meterKey("m", a.Period()):     reset.Add(usage.RetainCounters),
+		meterKey("other", a.Period()): reset.Add(usage.RetainCounters),
+		"refund#" + a.ID:              reset.Add(usage.RetainRefunds),
 	} {
 		i, err := s.get(t.Context(), s.tables.Usage, name)
 		if err != nil {
@@ -182,68 +182,42 @@ func TestItemsExpire(t *testing.T) {
 	}
 }
 
-// A write of up to 1 KB costs one write unit. This meter has charges and refunds for every
-// operation of the contract that takes units.
+// A write of up to 1 KB is one write unit. This is a key that was used every day of the
+// month, with as many operations as have a counter, each called a lot and refunded a lot.
 func TestMeterStaysWithinOneWriteUnit(t *testing.T) {
-	api, err := contract.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := fresh(t)
-	u := s.Usage()
 	meter := "key_aaaaaaaaaaaaaaaa"
-	operations := 0
-	for _, op := range api.Operations {
-		if op.Units < 1 {
-			continue
-		}
-		operations++
-		charge := admissionAt(start, meter, usage.Unlimited)
-		charge.Operation, charge.Units = op.ID, 99_998
+	limits := usage.NoLimits
+	limits.Rate = ratelimit.Limit{PerSecond: 1000, Burst: 1_000_000}
+	month := usage.PeriodOf(time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC))
+	for n := range contract.MaxCoded {
+		at := month.Start().Add(time.Duration(min(n, 30)) * 24 * time.Hour)
+		charge := admissionWith(at, meter, limits)
+		charge.Operation, charge.Units = fmt.Sprintf("%02d", n), 99_998
 		mustAdmit(t, s, charge)
-		failing := admissionAt(start, meter, usage.Unlimited)
-		failing.Operation = op.ID
+		failing := admissionWith(at, meter, limits)
+		failing.Operation, failing.Units = charge.Operation, 999
 		mustAdmit(t, s, failing)
-		if o, err := u.Refund(t.Context(), refundOf(failing)); err != nil || o != usage.Refunded {
+		if o, err := refund1(t.Context(), s, refundOf(failing)); err != nil || o != usage.Refunded {
 			t.Fatal(o, err)
 		}
 	}
 	for i := range 60 { // fill all slots
-		mustAdmit(t, s, admissionAt(start.Add(time.Duration(i)*time.Second), meter, usage.Unlimited))
+		mustAdmit(t, s, admissionWith(month.Reset().Add(time.Duration(i-60)*time.Second), meter, limits))
 	}
-	if err := u.AddDenied(t.Context(), meter, usage.PeriodOf(start), 100_000); err != nil {
+	if err := s.Usage().AddDenied(t.Context(), meter, month, 100_000); err != nil {
 		t.Fatal(err)
 	}
-	i, err := s.get(t.Context(), s.tables.Usage, meterKey(meter, usage.PeriodOf(start)))
+	i, err := s.get(t.Context(), s.tables.Usage, meterKey(meter, month))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if operations == 0 || i.text("s0") == "" || i.text("s5") == "" {
-		t.Fatalf("%d operations, item %v", operations, i)
+	if i.text("s0") == "" || i.text("s5") == "" || i["d31"] == nil || i[attrTAT] == nil {
+		t.Fatalf("the item lacks something: %v", i)
 	}
-	t.Logf("%d operations: %d bytes", operations, sizeOf(t, i))
+	t.Logf("%d operations: %d bytes", contract.MaxCoded, sizeOf(t, i))
 	if size := sizeOf(t, i); size > 1024 {
-		t.Errorf("the meter has %d bytes with %d operations, a write unit has 1024", size, operations)
-	}
-}
-
-func TestFifteenOperationsFitOneWriteUnit(t *testing.T) {
-	i := key(meterKey("key_aaaaaaaaaaaaaaaa", usage.PeriodOf(start)))
-	for n := range slots {
-		i["s"+strconv.Itoa(n)] = text(usage.NewAdmissionID(start))
-	}
-	for name, n := range map[string]int64{attrUsed: 99_999, attrRefunded: 9_999, attrDenied: 99_999, expiresAt: start.Unix()} {
-		i[name] = number(n)
-	}
-	for n := range 15 {
-		i[charged+fmt.Sprintf("category.operation_%02d", n)] = number(9_999)
-		if n < 10 {
-			i[givenBack+fmt.Sprintf("category.operation_%02d", n)] = number(999)
-		}
-	}
-	t.Logf("%d bytes", sizeOf(t, i))
-	if size := sizeOf(t, i); size > 1024 {
-		t.Errorf("%d bytes, a write unit has 1024", size)
+		t.Errorf("the meter has %d bytes with %d operations, a write unit has 1024", size, contract.MaxCoded)
 	}
 }
 
@@ -272,6 +246,24 @@ func TestRoundTrips(t *testing.T) {
 	s := New(clientOver(t, wire), tables)
 	created := account.Key{ID: "key_a", Meter: "key_a", UserID: "ada", CreatedAt: start}
 	full := admissionAt(start, "m", 1)
+	limits := usage.Limits{Monthly: 1000, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 2}}
+	now := start
+	admit := func(after time.Duration, want usage.Window) func() error {
+		return func() error {
+			now = now.Add(after)
+			d, err := s.Usage().Admit(t.Context(), admissionWith(now, "rated", limits))
+			if d.Refused != want {
+				t.Errorf("refused by %q, want %q", d.Refused, want)
+			}
+			return err
+		}
+	}
+	var many []usage.Admission
+	for range 99 {
+		a := admissionAt(start, "many", usage.Unlimited)
+		mustAdmit(t, s, a)
+		many = append(many, a)
+	}
 	for _, step := range []struct {
 		name string
 		do   func() error
@@ -279,10 +271,29 @@ func TestRoundTrips(t *testing.T) {
 	}{
 		{"admission", func() error { _, err := s.Usage().Admit(t.Context(), full); return err }, "UpdateItem"},
 		{"denial", func() error { _, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 1)); return err }, "UpdateItem"},
+		{"the first of a month with a rate", admit(0, ""), "UpdateItem GetItem UpdateItem"},
+		{"in use", admit(0, ""), "UpdateItem"},
+		{"empty", admit(0, usage.PerSecond), "UpdateItem"},
+		{"in use, at the rate", admit(time.Second, ""), "UpdateItem"},
+		{"full again, as this instance knows", admit(time.Minute, ""), "UpdateItem"},
+		{"in use, as another instance knows", func() error { s.seen = seen{}; return admit(0, "")() }, "UpdateItem UpdateItem"},
+		{"the day is used up", admit(time.Minute, usage.Daily), "UpdateItem"},
+		{"the next month, where it looked in use", func() error {
+			s.seen.note("rated", now.Add(48*time.Hour).UnixNano(), 0)
+			return admit(24*time.Hour, "")()
+		}, "UpdateItem GetItem UpdateItem"},
+		{"full, where it looked in use", func() error {
+			s.seen.note("rated", now.Add(time.Hour).UnixNano(), 0)
+			return admit(time.Minute, "")()
+		}, "UpdateItem UpdateItem"},
+		{"the first of the next month", admit(31*24*time.Hour, ""), "UpdateItem GetItem UpdateItem"},
+		{"99 refunds", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(many...)); return err }, "TransactWriteItems"},
+		{"99 refunds again", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(many...)); return err }, "TransactWriteItems"},
+		{"told once", func() error { _, err := s.Usage().Once(t.Context(), "x", full.Period()); return err }, "PutItem"},
 		{"denial at limit 0", func() error { _, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 0)); return err }, "GetItem"},
 		{"refund", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(full)); return err }, "TransactWriteItems"},
 		{"refund again", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(full)); return err }, "TransactWriteItems"},
-		{"counts", func() error { _, err := s.Usage().Counts(t.Context(), "m", full.Period); return err }, "GetItem"},
+		{"counts", func() error { _, err := s.Usage().Counts(t.Context(), "m", full.Period()); return err }, "GetItem"},
 		{"user", func() error {
 			return s.Accounts().CreateUser(t.Context(), account.User{ID: "ada", Plan: "free", CreatedAt: start})
 		}, "TransactWriteItems"},

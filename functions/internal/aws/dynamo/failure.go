@@ -39,23 +39,29 @@ func judge(err error) verdict {
 	if _, failed := conditionFailed(err); failed {
 		return conditionFail
 	}
-	var api smithy.APIError
-	if errors.As(err, &api) && slices.Contains(transient, api.ErrorCode()) {
+	if turnedAway(err) {
 		return notApplied
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return notApplied // there was no connection to write to
 	}
+	var api smithy.APIError
 	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) && api != nil && answer.HTTPStatusCode() >= 400 && answer.HTTPStatusCode() < 500 {
+	if errors.As(err, &answer) && errors.As(err, &api) && answer.HTTPStatusCode() >= 400 && answer.HTTPStatusCode() < 500 {
 		return rejected
 	}
 	return unclear
 }
 
-// conditionFailed returns the item as it was when the condition failed; nil if it didn't
-// exist or, contrary to the documentation, was left out (aws-sdk-go-v2#2600).
+// turnedAway says whether DynamoDB took no part in the write, by its code.
+func turnedAway(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && slices.Contains(transient, api.ErrorCode())
+}
+
+// conditionFailed returns the item as it was when the condition failed; nil where it
+// didn't exist or, against the documentation, was left out (aws-sdk-go-v2#2600).
 func conditionFailed(err error) (old item, failed bool) {
 	var e *types.ConditionalCheckFailedException
 	if !errors.As(err, &e) {
@@ -69,11 +75,13 @@ const (
 	longestPause = 400 * time.Millisecond
 )
 
-// pause waits before attempt n+1: half to all of a delay that doubles each time. It returns
-// false at once if the context would end first.
-func pause(ctx context.Context, n int) bool {
+// pause waits before attempt n+1, between half and the whole of a delay that doubles. It
+// returns false at once if the context would end first.
+func pause(ctx context.Context, n int) bool { return wait(ctx, n, rand.N) }
+
+func wait(ctx context.Context, n int, jitter func(time.Duration) time.Duration) bool {
 	delay := min(longestPause, firstPause<<min(n-1, 10))
-	delay = delay/2 + rand.N(delay/2)
+	delay = delay/2 + jitter(delay/2)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
 	}

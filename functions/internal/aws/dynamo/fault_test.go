@@ -21,7 +21,7 @@ import (
 func inSlotOf(other usage.Admission, at time.Time, same bool) usage.Admission {
 	want, _ := newCharge(other, "")
 	for {
-		a := admissionAt(at, other.Meter, other.Limit)
+		a := admissionWith(at, other.Meter, other.Limits)
 		if c, _ := newCharge(a, ""); (c.slot == want.slot) == same {
 			return a
 		}
@@ -29,7 +29,6 @@ func inSlotOf(other usage.Admission, at time.Time, same bool) usage.Admission {
 }
 
 func TestAdmitUnderFaults(t *testing.T) {
-	admitted := func(used int64) usage.Decision { return usage.Decision{Admitted: true, Used: used} }
 	for _, c := range []struct {
 		name   string
 		faults []fault
@@ -39,27 +38,28 @@ func TestAdmitUnderFaults(t *testing.T) {
 		used   int64
 		sends  int // including takeBack
 	}{
-		{"no fault", nil, 5, admitted(1), nil, 1, 1},
-		{"answer lost", []fault{lostAnswer}, 5, admitted(1), nil, 1, 2},
-		{"answer lost twice", []fault{lostAnswer, lostAnswer}, 5, admitted(1), nil, 1, 3},
-		{"answer lost for the last unit", []fault{lostAnswer}, 1, admitted(1), nil, 1, 2},
-		{"answer lost without a limit", []fault{lostAnswer}, usage.Unlimited, admitted(1), nil, 1, 2},
-		{"request lost", []fault{lostRequest}, 5, admitted(1), nil, 1, 2},
-		{"request lost, then the answer", []fault{lostRequest, lostAnswer}, 5, admitted(1), nil, 1, 3},
-		{"500 before it", []fault{errorBefore}, 5, admitted(1), nil, 1, 2},
-		{"500 after it", []fault{errorAfter}, 5, admitted(1), nil, 1, 2},
-		{"500 after it for the last unit", []fault{errorAfter, errorBefore}, 1, admitted(1), nil, 1, 3},
-		{"no connection", []fault{refused, refused, refused}, 5, admitted(1), nil, 1, 4},
-		{"throttled", []fault{throttled, throttled, transactionIn}, 5, admitted(1), nil, 1, 4},
-		{"throttled after a lost answer", []fault{lostAnswer, throttled}, 5, admitted(1), nil, 1, 3},
-		{"no answer in time", []fault{swallowed}, 5, admitted(1), nil, 1, 2},
+		{"no fault", nil, 5, granted(1), nil, 1, 1},
+		{"answer lost", []fault{lostAnswer}, 5, granted(1), nil, 1, 2},
+		{"answer lost twice", []fault{lostAnswer, lostAnswer}, 5, granted(1), nil, 1, 3},
+		{"answer lost for the last unit", []fault{lostAnswer}, 1, granted(1), nil, 1, 2},
+		{"answer lost without a limit", []fault{lostAnswer}, usage.Unlimited, granted(1), nil, 1, 2},
+		{"request lost", []fault{lostRequest}, 5, granted(1), nil, 1, 2},
+		{"request lost, then the answer", []fault{lostRequest, lostAnswer}, 5, granted(1), nil, 1, 3},
+		{"500 before it", []fault{errorBefore}, 5, granted(1), nil, 1, 2},
+		{"500 after it", []fault{errorAfter}, 5, granted(1), nil, 1, 2},
+		{"500 after it for the last unit", []fault{errorAfter, errorBefore}, 1, granted(1), nil, 1, 3},
+		{"no connection", []fault{refused, refused, refused}, 5, granted(1), nil, 1, 4},
+		{"throttled", []fault{throttled, transactionIn}, 5, granted(1), nil, 1, 3},
+		{"throttled again and again", []fault{throttled, throttled, throttled}, 5, usage.Decision{}, usage.ErrBusy, 0, 3},
+		{"throttled after a lost answer", []fault{lostAnswer, throttled}, 5, granted(1), nil, 1, 3},
+		{"no answer in time", []fault{swallowed}, 5, granted(1), nil, 1, 2},
 		{"all answers lost", []fault{lostAnswer, lostAnswer, lostAnswer}, 5, usage.Decision{}, usage.ErrUnclear, 0, 4},
 		{"all answers lost, and that of the take-back", []fault{lostAnswer, lostAnswer, lostAnswer, lostAnswer}, 5, usage.Decision{}, usage.ErrUnclear, 0, 5},
 		{"all answers lost, and the take-back", []fault{lostAnswer, errorAfter, lostAnswer, invalid}, 5, usage.Decision{}, usage.ErrUnclear, 1, 4},
 		{"rejected after a lost answer", []fault{lostAnswer, invalid}, 5, usage.Decision{}, usage.ErrUnclear, 0, 3},
 		{"all requests lost", []fault{lostRequest, lostRequest, lostRequest}, 5, usage.Decision{}, usage.ErrUnclear, 0, 4},
 		{"rejected", []fault{invalid}, 5, usage.Decision{}, errAny, 0, 1},
-		{"condition failed without its item after a lost answer", []fault{lostAnswer, withoutItem}, 5, usage.Decision{}, usage.ErrUnclear, 0, 3},
+		{"condition failed without its item after a lost answer", []fault{lostAnswer, withoutItem}, 5, granted(1), nil, 1, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wire := &faultyWire{plan: script(c.faults...)}
@@ -68,6 +68,7 @@ func TestAdmitUnderFaults(t *testing.T) {
 				s.attempt = time.Second // the second attempt must get its answer on a busy machine too
 			}
 			d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", c.limit))
+			d.Unseen = false // TestCrossingAfterALostAnswer
 			if d != c.want || !(errors.Is(err, c.err) || c.err == errAny && err != nil && !errors.Is(err, usage.ErrUnclear)) {
 				t.Errorf("%+v, %v; want %+v, %v", d, err, c.want, c.err)
 			}
@@ -93,23 +94,31 @@ func TestDenialWithoutItem(t *testing.T) {
 	full := admissionAt(start, "m", 3)
 	full.Units = 3
 	wire.reset(script(withoutItem))
-	if d, err := s.Usage().Admit(t.Context(), full); err != nil || d != (usage.Decision{Used: 3}) {
-		t.Errorf("%+v, %v; want a denial at the limit", d, err)
+	if d, err := s.Usage().Admit(t.Context(), full); err != nil || d.Admitted || d.Used != 1 || d.Refused != usage.Monthly {
+		t.Errorf("%+v, %v; want a denial by the month, with the count that a read shows", d, err)
 	}
 	wire.reset(script(withoutItem))
 	r := refundOf(admissionAt(start, "m", 3))
-	r.Units = 2
-	if o, err := s.Usage().Refund(t.Context(), r); err != nil || o != usage.NothingCharged {
+	r.Calls[0].Units = 2
+	if o, err := refund1(t.Context(), s, r); err != nil || o != usage.NothingCharged {
 		t.Errorf("%s, %v; want %s", o, err, usage.NothingCharged)
 	}
 	wire.reset(script(withoutItem))
-	r.Units, r.Cap = 1, 0
-	if o, err := s.Usage().Refund(t.Context(), r); err != nil || o != usage.CapReached {
+	r.Calls[0].Units, r.Cap = 1, 0
+	if o, err := refund1(t.Context(), s, r); err != nil || o != usage.CapReached {
 		t.Errorf("%s, %v; want %s", o, err, usage.CapReached)
 	}
 }
 
-// Other admissions come between a lost write and its retry.
+func granted(used int64) usage.Decision {
+	return usage.Decision{Admitted: true, State: usage.State{Used: used, Today: used}}
+}
+
+func denied(used int64) usage.Decision {
+	return usage.Decision{Refused: usage.Monthly, State: usage.State{Used: used, Today: used}}
+}
+
+// What others do between a lost write and its repetition.
 func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -123,10 +132,10 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 		err      error
 		used     int64
 	}{
-		{"the last unit goes to another", lostRequest, 1, time.Millisecond, false, usage.Decision{Used: 1}, nil, 1},
-		{"another slot tells nothing", lostAnswer, 5, time.Millisecond, false, usage.Decision{Admitted: true, Used: 2}, nil, 2},
-		{"an older one in the slot proves that ours was lost", lostRequest, 5, -2 * time.Second, true, usage.Decision{Admitted: true, Used: 2}, nil, 2},
-		{"an older one in the slot, and full", lostRequest, 1, -2 * time.Second, true, usage.Decision{Used: 1}, nil, 1},
+		{"the last unit goes to another", lostRequest, 1, time.Millisecond, false, denied(1), nil, 1},
+		{"another slot tells nothing", lostAnswer, 5, time.Millisecond, false, granted(2), nil, 2},
+		{"an older one in the slot proves that ours was lost", lostRequest, 5, -2 * time.Second, true, granted(2), nil, 2},
+		{"an older one in the slot, and full", lostRequest, 1, -2 * time.Second, true, denied(1), nil, 1},
 		{"a newer one in the slot hides ours", lostAnswer, 5, time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 2},
 		{"a newer one in the slot hides that ours was lost", lostRequest, 5, time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 1},
 		{"within the clocks' difference nothing is proved", lostRequest, 5, -500 * time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 1},
@@ -143,6 +152,7 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 				}
 			}
 			d, err := New(clientOver(t, wire), tables).Usage().Admit(t.Context(), ours)
+			d.Wait, d.Unseen = 0, false
 			if d != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v, %v; want %+v, %v", d, err, c.want, c.err)
 			}
@@ -222,7 +232,7 @@ func TestStoreDownIsAnError(t *testing.T) {
 		if n := len(wire.requests()); n > maxSends+2 {
 			t.Errorf("fault %d: %d requests, want a bounded number", f, n)
 		}
-		if o, err := s.Usage().Refund(t.Context(), refundOf(a)); err == nil {
+		if o, err := refund1(t.Context(), s, refundOf(a)); err == nil {
 			t.Errorf("fault %d: Refund: %s", f, o)
 		}
 		if k, err := s.Accounts().Key(t.Context(), "key_a"); err == nil {
@@ -250,7 +260,7 @@ func TestRefundUnderFaults(t *testing.T) {
 		mustAdmit(t, s, a)
 		mustAdmit(t, s, admissionAt(start, "m", 5))
 		wire.reset(script(f))
-		o, err := s.Usage().Refund(t.Context(), refundOf(a))
+		o, err := refund1(t.Context(), s, refundOf(a))
 		if err != nil || o != usage.Refunded && o != usage.AlreadyRefunded {
 			t.Errorf("fault %d: %s, %v", f, o, err)
 		}
@@ -368,7 +378,7 @@ func TestStormOfRefunds(t *testing.T) {
 			for _, a := range failed[w*5 : w*5+5] {
 				for range 2 { // every record is delivered twice
 					for try := 0; ; try++ {
-						_, err := s.Usage().Refund(t.Context(), refundOf(a))
+						_, err := refund1(t.Context(), s, refundOf(a))
 						if err == nil {
 							break
 						}

@@ -41,7 +41,7 @@ func (s *Store) transact(ctx context.Context, writes ...types.TransactWriteItem)
 			}
 			return nil, err
 		}
-		if n == maxTransacts || !pause(ctx, n) {
+		if n == maxTransacts || !wait(ctx, n, s.Jitter) {
 			return nil, err
 		}
 	}

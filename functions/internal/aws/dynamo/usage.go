@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,18 +12,41 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Attributes of a meter. charged and givenBack are prefixes of an operation's ID.
+// Attributes of a meter. A day has one, d01 to d31; an operation one of each prefix. Their
+// names are short because a write of up to 1 KB costs one unit, and one of 1 KB and a byte
+// two.
 const (
-	attrUsed     = "used"
-	attrRefunded = "refunded"
-	attrDenied   = "denied"
-	charged      = "+"
-	givenBack    = "-"
+	attrUsed      = "used"
+	attrRefunded  = "refunded" // what the cap on free failures counts
+	attrUnstarted = "unstarted"
+	attrDenied    = "denied"
+	attrTAT       = "tat"
+	charged       = "+"
+	givenBack     = "-"
 )
 
 func meterKey(meter string, p usage.Period) string { return "meter#" + meter + "#" + p.String() }
 
-// AddDenied may count twice after an unclear failure; the figure is for information only.
+func dayAttr(d usage.Day) string { return fmt.Sprintf("d%02d", d.Number()) }
+
+// dayOf reads the name of a day's attribute.
+func dayOf(name string, p usage.Period) (usage.Day, bool) {
+	number, err := strconv.Atoi(strings.TrimPrefix(name, "d"))
+	if len(name) != 3 || name[0] != 'd' || err != nil {
+		return usage.Day{}, false
+	}
+	return p.Day(number)
+}
+
+// stateOf reads what an admission depends on; a missing item is all zeros.
+func stateOf(i item, d usage.Day) (s usage.State) {
+	s.Used, _ = i.number(attrUsed)
+	s.Today, _ = i.number(dayAttr(d))
+	s.TAT, _ = i.number(attrTAT)
+	return s
+}
+
+// AddDenied may count twice after an unclear failure; the figure decides nothing.
 func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error {
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.tables.Usage,
@@ -37,24 +61,29 @@ func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n i
 	return nil
 }
 
-// Counts is a strongly consistent read, so that callers see the call they have just made.
+// Counts is a strongly consistent read, so that a caller sees the call that was just made.
 func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (usage.Counts, error) {
 	i, err := s.get(ctx, s.tables.Usage, meterKey(meter, p))
 	if err != nil {
 		return usage.Counts{}, fmt.Errorf("read meter %s: %w", meter, err)
 	}
-	return countsOf(i), nil
+	return countsOf(i, p), nil
 }
 
-func countsOf(i item) usage.Counts {
-	c := usage.Counts{Operations: map[string]usage.OperationCounts{}}
+func countsOf(i item, p usage.Period) usage.Counts {
+	c := usage.Counts{Days: map[usage.Day]int64{}, Operations: map[string]usage.OperationCounts{}}
 	c.Used, _ = i.number(attrUsed)
+	c.Unstarted, _ = i.number(attrUnstarted)
 	c.Refunded, _ = i.number(attrRefunded)
+	c.Refunded += c.Unstarted
 	c.Denied, _ = i.number(attrDenied)
 	for name := range i {
 		n, ok := i.number(name)
 		if !ok {
 			continue
+		}
+		if day, ok := dayOf(name, p); ok && n != 0 {
+			c.Days[day] = n
 		}
 		if operation, found := strings.CutPrefix(name, charged); found {
 			o := c.Operations[operation]
@@ -68,4 +97,21 @@ func countsOf(i item) usage.Counts {
 		}
 	}
 	return c
+}
+
+// Once puts a marker. After an unclear failure the SDK's repetition may find its own and
+// answer false: then it is nobody's first time.
+func (s meters) Once(ctx context.Context, name string, p usage.Period) (bool, error) {
+	m := s.marker("once#"+name+"#"+p.String(), p)
+	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: m.TableName, Item: m.Item,
+		ConditionExpression: m.ConditionExpression, ExpressionAttributeNames: m.ExpressionAttributeNames,
+	})
+	if _, failed := conditionFailed(err); failed {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("mark %s: %w", name, err)
+	}
+	return true, nil
 }

@@ -198,15 +198,28 @@ func stripItem(res *http.Response) (*http.Response, error) {
 var start = time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
 
 func admissionAt(at time.Time, meter string, limit usage.Limit) usage.Admission {
-	return usage.Admission{
-		ID: usage.NewAdmissionID(at), Meter: meter, Period: usage.PeriodOf(start), Operation: "postal.lookup", Units: 1, Limit: limit,
-	}
+	return admissionWith(at, meter, usage.Limits{Monthly: limit, Daily: usage.Unlimited})
 }
 
-func refundOf(a usage.Admission) usage.Refund {
-	return usage.Refund{
-		AdmissionID: a.ID, Meter: a.Meter, Period: a.Period, Operation: a.Operation, Units: a.Units, Cap: usage.Unlimited,
+func admissionWith(at time.Time, meter string, limits usage.Limits) usage.Admission {
+	return usage.Admission{ID: usage.NewAdmissionID(at), At: at, Meter: meter, Operation: "pl", Units: 1, Limits: limits}
+}
+
+func refundOf(calls ...usage.Admission) usage.Refund {
+	r := usage.Refund{Meter: calls[0].Meter, Period: calls[0].Period(), Cap: usage.Unlimited}
+	for _, a := range calls {
+		r.Calls = append(r.Calls, usage.FailedCall{AdmissionID: a.ID, Operation: a.Operation, Units: a.Units})
 	}
+	return r
+}
+
+// refund1 refunds one call.
+func refund1(ctx context.Context, s *Store, r usage.Refund) (usage.Outcome, error) {
+	o, err := s.Usage().Refund(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return o[0], nil
 }
 
 func mustAdmit(t testing.TB, s *Store, a usage.Admission) {

@@ -77,7 +77,7 @@ func (h *Handler) Operations() map[string]rest.Operation {
 }
 
 func (h *Handler) usage(ctx context.Context, call rest.Call, _ None) (Usage, error) {
-	limit, err := h.Plans.Limit(call.Caller.Plan)
+	limits, err := h.Plans.Limits(call.Caller.Plan)
 	if err != nil {
 		return Usage{}, err
 	}
@@ -90,8 +90,8 @@ func (h *Handler) usage(ctx context.Context, call rest.Call, _ None) (Usage, err
 		Plan: call.Caller.Plan, Period: "monthly", MonthlyUsed: counts.Used,
 		ResetAt: usage.FormatReset(period.Reset()),
 	}
-	if left, ok := limit.Remaining(counts.Used); ok {
-		n := int64(limit)
+	if left, ok := limits.Monthly.Remaining(counts.Used); ok {
+		n := int64(limits.Monthly)
 		out.MonthlyLimit, out.Remaining = &n, &left
 	}
 	return out, nil

@@ -40,7 +40,7 @@ type Keys interface {
 
 // Admitter takes the units of a call.
 type Admitter interface {
-	Admit(ctx context.Context, meter, operation string, units int64, limit usage.Limit) (usage.Grant, error)
+	Admit(ctx context.Context, meter, operation string, units int64, limits usage.Limits) (usage.Grant, error)
 }
 
 // Handler is the Lambda authorizer.
@@ -106,7 +106,6 @@ type decision struct {
 const (
 	allowed       = "allowed"
 	exempt        = "exempt"
-	braked        = "braked"
 	noKey         = "no_key"
 	notFound      = "not_found"
 	inactive      = "inactive"
@@ -128,7 +127,7 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 		d.verdict = verdict
 		return d, err
 	}
-	limit, err := h.Plans.Limit(key.Plan)
+	limits, err := h.Plans.Limits(key.Plan)
 	if err != nil {
 		return d, fmt.Errorf("key %s: %w", key.ID, err)
 	}
@@ -136,36 +135,31 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 		d.verdict = exempt
 		return d, nil
 	}
-	// While the brake is on, business functions do not start: taking units would only use
-	// up the key's free failures.
-	if gateway.ParseUnavailable(event.StageVariables).Error == string(problem.Braked) {
-		d.verdict = braked
-		return d, nil
-	}
-	grant, err := h.Gate.Admit(ctx, key.Meter, op.ID, op.Units, limit)
+	grant, err := h.Gate.Admit(ctx, key.Meter, op.Code, op.Units, limits)
 	if err != nil {
 		return d, err
 	}
-	h.add(&d, grant, limit)
+	h.add(&d, grant)
 	return d, nil
 }
 
 // add puts what the gate decided into the decision.
-func (h *Handler) add(d *decision, g usage.Grant, limit usage.Limit) {
-	wait := g.RetryAfter()
-	d.context.Period = g.Period.String()
-	d.context.SetQuota(int64(g.Limit), g.Used, wait, g.Period.Reset().Sub(g.Period.Start()))
+func (h *Handler) add(d *decision, g usage.Grant) {
+	period := g.Period()
+	d.context.Period = period.String()
+	d.context.SetQuota(int64(g.Limits.Monthly), g.Used, usage.WholeSeconds(period.Reset().Sub(g.At)), period.Reset().Sub(period.Start()))
 	if g.Admitted {
 		d.verdict = allowed
 		d.context.AdmissionID, d.context.Units = g.AdmissionID, gateway.Number(g.Units)
-		d.context.RefundCap = gateway.Number(int64(limit.FreeFailureCap()))
+		d.context.RefundCap = gateway.Number(int64(g.Limits.Monthly.FreeFailureCap()))
 		return
 	}
+	wait := usage.WholeSeconds(g.Wait)
 	d.verdict = limitExceeded
 	d.context.Denial = string(problem.LimitExceeded)
 	d.context.Refusal = gateway.Refusal{ // header and body give the same wait
 		RetryAfter: gateway.Number(int64(wait / time.Second)), RetryAfterMs: gateway.Number(wait.Milliseconds()),
-		ResetAt: usage.FormatReset(g.Period.Reset()), UpgradeURL: h.UpgradeURL,
+		ResetAt: usage.FormatReset(g.Resets()), UpgradeURL: h.UpgradeURL,
 	}
 }
 

@@ -9,34 +9,41 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
-	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
 // Store takes refunds and counts denials.
 type Store interface {
-	Refund(ctx context.Context, r usage.Refund) (usage.Outcome, error)
+	Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, error)
 	AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error
 }
 
 // Handler is the Lambda that the access log is subscribed to.
 type Handler struct {
+	API   *contract.API
 	Store Store
 	Log   *zap.Logger
 	Now   func() time.Time
 }
 
-// Handle settles one delivery of log records. It fails, so that the delivery is repeated,
-// when the store could not be written: refunds are applied once however often they come.
-// A record that can't be read is logged and left: repeating it would not help.
+// atOnce is how many meters are settled at the same time.
+const atOnce = 8
+
+// Handle settles one delivery of log records, all records of a meter together: each of
+// thousands that fail in a storm would otherwise cost a round trip of its own. It fails, so that
+// the delivery is repeated, when the store could not be written: refunds are applied once
+// however often they come. A record that can't be read is logged and left: repeating it would
+// not help.
 func (h *Handler) Handle(ctx context.Context, event events.CloudwatchLogsEvent) error {
 	data, err := event.AWSLogs.Parse()
 	if err != nil {
@@ -47,80 +54,120 @@ func (h *Handler) Handle(ctx context.Context, event events.CloudwatchLogsEvent) 
 		return nil
 	}
 	start := h.Now()
-	var failed error
-	tally := map[usage.Outcome]int{}
-	denials := map[denied]int64{}
-	for _, line := range data.LogEvents {
-		outcome, err := h.settle(ctx, line.Message, denials)
-		if err != nil {
-			failed = errors.Join(failed, err)
-		}
-		if outcome != "" {
-			tally[outcome]++
-		}
-	}
-	if failed == nil {
-		failed = h.addDenials(ctx, denials)
-	}
+	due := h.group(data.LogEvents)
+	tally, failed := h.settleAll(ctx, due)
 	h.Log.Info("settle",
-		zap.Int("records", len(data.LogEvents)), zap.Any("outcomes", tally),
-		zap.Int("denied_meters", len(denials)),
+		zap.Int("records", len(data.LogEvents)), zap.Int("meters", len(due)), zap.Any("outcomes", tally),
 		zap.Int64("ms", h.Now().Sub(start).Milliseconds()), zap.Error(failed))
 	return failed
 }
 
-// denied is a meter in a period, whose denials of one delivery are added up, so that a
-// flood of them costs one write per delivery and not one each.
-type denied struct {
+// account is a meter in a month.
+type account struct {
 	meter  string
 	period usage.Period
 }
 
-func (h *Handler) settle(ctx context.Context, line string, denials map[denied]int64) (usage.Outcome, error) {
-	record, err := gateway.ParseAccessRecord([]byte(line))
-	if err != nil {
-		h.Log.Warn("settle: record left", zap.Error(err))
-		return "", nil
-	}
-	if record.Denial == string(problem.LimitExceeded) {
-		if p, err := usage.ParsePeriod(record.Period); err == nil && record.Meter != "" {
-			denials[denied{record.Meter, p}]++
-		}
-		return "", nil
-	}
-	refund, due, err := RefundOf(record)
-	if err != nil {
-		h.Log.Warn("settle: record left", zap.String("request_id", record.RequestID), zap.Error(err))
-		return "", nil
-	}
-	if !due {
-		return "", nil
-	}
-	outcome, err := h.Store.Refund(ctx, refund)
-	if err != nil {
-		return "", fmt.Errorf("refund %s: %w", refund.AdmissionID, err)
-	}
-	h.Log.Info("refund", zap.String("key_id", record.KeyID), zap.String("admission_id", refund.AdmissionID),
-		zap.String("operation", refund.Operation), zap.String("status", record.Status),
-		zap.String("outcome", string(outcome)))
-	return outcome, nil
+// owed is what a delivery holds of one account.
+type owed struct {
+	refund usage.Refund
+	denied int64
 }
 
-// addDenials runs after the refunds, and only when they all went through: a repeated
+// group reads the records.
+func (h *Handler) group(lines []events.CloudwatchLogsLogEvent) map[account]*owed {
+	due := map[account]*owed{}
+	of := func(meter string, p usage.Period) *owed {
+		a := account{meter, p}
+		if due[a] == nil {
+			due[a] = &owed{}
+		}
+		return due[a]
+	}
+	for _, line := range lines {
+		record, err := gateway.ParseAccessRecord([]byte(line.Message))
+		if err != nil {
+			h.Log.Warn("settle: record left", zap.Error(err))
+			continue
+		}
+		if record.Denial != "" {
+			if p, err := usage.ParsePeriod(record.Period); err == nil && record.Meter != "" {
+				of(record.Meter, p).denied++
+			}
+			continue
+		}
+		refund, isDue, err := RefundOf(h.API, record)
+		if err != nil {
+			h.Log.Warn("settle: record left", zap.String("request_id", record.RequestID), zap.Error(err))
+			continue
+		}
+		if isDue {
+			o := of(refund.Meter, refund.Period)
+			refund.Calls = append(o.refund.Calls, refund.Calls...)
+			o.refund = refund
+		}
+	}
+	return due
+}
+
+// settleAll settles some accounts at the same time, each in its own order.
+func (h *Handler) settleAll(ctx context.Context, due map[account]*owed) (map[usage.Outcome]int, error) {
+	var (
+		mu      sync.Mutex
+		failed  error
+		tally   = map[usage.Outcome]int{}
+		running sync.WaitGroup
+		places  = make(chan struct{}, atOnce)
+	)
+	for a, o := range due {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			outcomes, err := h.settle(ctx, a, o)
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+			for _, outcome := range outcomes {
+				tally[outcome]++
+			}
+		})
+	}
+	running.Wait()
+	return tally, failed
+}
+
+// settle counts the denials after the refunds, and only when those went through: a repeated
 // delivery would count them again.
-func (h *Handler) addDenials(ctx context.Context, denials map[denied]int64) error {
-	for d, n := range denials {
-		if err := h.Store.AddDenied(ctx, d.meter, d.period, n); err != nil {
-			return fmt.Errorf("count denials of %s: %w", d.meter, err)
+func (h *Handler) settle(ctx context.Context, a account, o *owed) (outcomes []usage.Outcome, err error) {
+	if len(o.refund.Calls) > 0 {
+		if outcomes, err = h.Store.Refund(ctx, o.refund); err != nil {
+			return outcomes, err
+		}
+		for i, c := range o.refund.Calls {
+			h.Log.Info("refund", zap.String("meter", a.meter), zap.String("admission_id", c.AdmissionID),
+				zap.String("operation", h.operation(c.Operation)), zap.String("outcome", string(outcomes[i])))
 		}
 	}
-	return nil
+	if o.denied > 0 {
+		if err := h.Store.AddDenied(ctx, a.meter, a.period, o.denied); err != nil {
+			return outcomes, fmt.Errorf("count denials of %s: %w", a.meter, err)
+		}
+	}
+	return outcomes, nil
 }
 
-// RefundOf returns what a record gives back. due is false when the call succeeded or took
-// nothing. An error means that a field can't be what the authorizer wrote; it names the field
-// and quotes nothing.
-func RefundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error) {
+// operation is the ID that a code stands for.
+func (h *Handler) operation(code string) string {
+	if op := h.API.ByCode(code); op != nil {
+		return op.ID
+	}
+	return code
+}
+
+// RefundOf returns what a record gives back: a refund of one call. due is false when the call
+// succeeded or took nothing. An error means that a field can't be what the authorizer wrote; it
+// names the field and quotes nothing.
+func RefundOf(api *contract.API, r gateway.AccessRecord) (refund usage.Refund, due bool, err error) {
 	if r.AdmissionID == "" {
 		return usage.Refund{}, false, nil
 	}
@@ -131,9 +178,6 @@ func RefundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error)
 	if status < 400 {
 		return usage.Refund{}, false, nil
 	}
-	if _, ok := usage.AdmissionTime(r.AdmissionID); !ok {
-		return usage.Refund{}, false, errors.New("the admission ID has a different form")
-	}
 	if !strings.HasPrefix(r.Meter, "key_") {
 		return usage.Refund{}, false, errors.New("the meter is not the ID of a key")
 	}
@@ -142,18 +186,28 @@ func RefundOf(r gateway.AccessRecord) (refund usage.Refund, due bool, err error)
 		return usage.Refund{}, false, errors.New("the period is not a month")
 	}
 	units, err := strconv.ParseInt(r.Units, 10, 64)
-	if err != nil || units < 1 {
-		return usage.Refund{}, false, errors.New("the units are not a whole number of 1 or more")
+	if err != nil {
+		return usage.Refund{}, false, errors.New("the units are not a whole number")
 	}
 	cap, err := strconv.ParseInt(r.RefundCap, 10, 64)
 	if err != nil || cap < int64(usage.Unlimited) {
 		return usage.Refund{}, false, errors.New("the refund cap is not a whole number of -1 or more")
 	}
-	return usage.Refund{
-		AdmissionID: r.AdmissionID, Meter: r.Meter, Period: period, Operation: r.Operation,
-		Units: units, Cap: usage.Limit(cap),
-	}, true, nil
+	call := usage.FailedCall{AdmissionID: r.AdmissionID, Units: units, Unstarted: r.ResponseType == neverStarted}
+	if op := api.Operation(r.Operation); op != nil {
+		call.Operation = op.Code
+	}
+	refund = usage.Refund{Meter: r.Meter, Period: period, Cap: usage.Limit(cap), Calls: []usage.FailedCall{call}}
+	if refund.Check() != nil {
+		return usage.Refund{}, false, errors.New("the admission ID, its month or the units are not those of an admission")
+	}
+	return refund, true, nil
 }
+
+// neverStarted is the gateway response for a call whose function could not be invoked: it had
+// no concurrency left, or the brake had stopped it. No caller can bring that about by what it
+// sends, so the cap on free failures does not count it.
+const neverStarted = "INTEGRATION_FAILURE"
 
 // FromEnv builds the function of a deployment.
 func FromEnv(open store.Open) boot.Build {
@@ -162,7 +216,11 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		h := &Handler{Store: s.Usage(), Log: rt.Log, Now: rt.Now}
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{API: api, Store: s.Usage(), Log: rt.Log, Now: rt.Now}
 		return boot.Consume(h.Handle), nil
 	}
 }

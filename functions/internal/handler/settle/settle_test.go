@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,41 +19,59 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/usage"
 )
 
 // memory is a store that applies a refund once, as every store must.
 type memory struct {
-	seen     map[string]bool
-	refunds  []usage.Refund
-	denied   map[string]int64
-	failures int
+	mu      sync.Mutex
+	seen    map[string]bool
+	refunds []usage.Refund // a call each
+	denied  map[string]int64
+	asked   int
+	down    string // the meter that can't be written
 }
 
 func newMemory() *memory { return &memory{seen: map[string]bool{}, denied: map[string]int64{}} }
 
-func (m *memory) Refund(_ context.Context, r usage.Refund) (usage.Outcome, error) {
-	if m.failures > 0 {
-		m.failures--
-		return "", errors.New("store down")
+func (m *memory) Refund(_ context.Context, r usage.Refund) ([]usage.Outcome, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	if m.down == r.Meter {
+		return nil, errors.New("store down")
 	}
-	if m.seen[r.AdmissionID] {
-		return usage.AlreadyRefunded, nil
+	var outcomes []usage.Outcome
+	for _, c := range r.Calls {
+		if m.seen[c.AdmissionID] {
+			outcomes = append(outcomes, usage.AlreadyRefunded)
+			continue
+		}
+		m.seen[c.AdmissionID] = true
+		one := r
+		one.Calls = []usage.FailedCall{c}
+		m.refunds = append(m.refunds, one)
+		outcomes = append(outcomes, usage.Refunded)
 	}
-	m.seen[r.AdmissionID] = true
-	m.refunds = append(m.refunds, r)
-	return usage.Refunded, nil
+	return outcomes, nil
 }
 
 func (m *memory) AddDenied(_ context.Context, meter string, p usage.Period, n int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.denied[meter+" "+p.String()] += n
 	return nil
 }
 
 func handler(m *memory) (*Handler, *observer.ObservedLogs) {
 	core, logs := observer.New(zap.DebugLevel)
-	return &Handler{Store: m, Log: zap.New(core), Now: time.Now}, logs
+	api, err := contract.Load()
+	if err != nil {
+		panic(err)
+	}
+	return &Handler{API: api, Store: m, Log: zap.New(core), Now: time.Now}, logs
 }
 
 func delivery(t testing.TB, lines ...string) events.CloudwatchLogsEvent {
@@ -75,9 +95,16 @@ func delivery(t testing.TB, lines ...string) events.CloudwatchLogsEvent {
 	return events.CloudwatchLogsEvent{AWSLogs: events.CloudwatchLogsRawData{Data: base64.StdEncoding.EncodeToString(b.Bytes())}}
 }
 
+// november is the month that the records charge; one and two were admitted in it.
+var (
+	november = usage.PeriodOf(time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC))
+	one      = usage.NewAdmissionID(november.Start())
+	two      = usage.NewAdmissionID(november.Start().Add(time.Hour))
+)
+
 func record(change map[string]string) string {
 	r := map[string]string{
-		"request_id": "r", "status": "404", "admission_id": "adm_0123456789abcdefghij", "operation": "postal.lookup",
+		"request_id": "r", "status": "404", "admission_id": one, "operation": "postal.lookup",
 		"key_id": "key_a", "meter": "key_m", "period": "2026-11", "units": "2", "refund_cap": "100", "denial": "-",
 	}
 	for name, value := range change {
@@ -96,11 +123,10 @@ func TestDeliveredThreeTimesRefundsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := usage.Refund{
-		AdmissionID: "adm_0123456789abcdefghij", Meter: "key_m", Operation: "postal.lookup", Units: 2, Cap: 100,
-	}
-	want.Period, _ = usage.ParsePeriod("2026-11")
-	if len(m.refunds) != 1 || m.refunds[0] != want {
+	want := usage.Refund{Meter: "key_m", Period: november, Cap: 100, Calls: []usage.FailedCall{
+		{AdmissionID: one, Operation: h.API.Operation("postal.lookup").Code, Units: 2},
+	}}
+	if len(m.refunds) != 1 || !reflect.DeepEqual(m.refunds[0], want) {
 		t.Fatalf("refunds %+v, want one of %+v", m.refunds, want)
 	}
 }
@@ -160,17 +186,18 @@ func TestDenialsAreAddedUp(t *testing.T) {
 
 func TestAFailedStoreAsksForRedelivery(t *testing.T) {
 	m := newMemory()
-	m.failures = 1
+	m.down = "key_m"
 	h, _ := handler(m)
-	second := record(map[string]string{"admission_id": "adm_0123456789abcdefghik"})
+	other := record(map[string]string{"admission_id": two, "meter": "key_n"})
 	denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"})
-	event := delivery(t, record(nil), second, denied)
+	event := delivery(t, record(nil), other, denied)
 	if err := h.Handle(t.Context(), event); err == nil {
 		t.Fatal("no error: the delivery would not be repeated")
 	}
 	if len(m.refunds) != 1 || len(m.denied) != 0 {
-		t.Fatalf("after a failure: %d refunds, denied %v; want the other refund, and no denials yet", len(m.refunds), m.denied)
+		t.Fatalf("after a failure: %d refunds, denied %v; want the other meter's refund, and no denials yet", len(m.refunds), m.denied)
 	}
+	m.down = ""
 	if err := h.Handle(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +206,45 @@ func TestAFailedStoreAsksForRedelivery(t *testing.T) {
 	}
 }
 
+// TestAStormIsSettledTogether: ten thousand failed records are a question per meter, not one
+// per record.
+func TestAStormIsSettledTogether(t *testing.T) {
+	m := newMemory()
+	h, _ := handler(m)
+	lines := make([]string, 10_000)
+	for i := range lines {
+		lines[i] = record(map[string]string{
+			"admission_id": usage.NewAdmissionID(november.Start().Add(time.Duration(i) * time.Millisecond)),
+			"meter":        fmt.Sprintf("key_%d", i%40),
+		})
+	}
+	if err := h.Handle(t.Context(), delivery(t, lines...)); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.refunds) != len(lines) || m.asked != 40 {
+		t.Errorf("%d refunds with %d questions, want %d with 40", len(m.refunds), m.asked, len(lines))
+	}
+}
+
+// TestWhatNeverStarted is told from what failed in a function.
+func TestWhatNeverStarted(t *testing.T) {
+	for response, want := range map[string]bool{"INTEGRATION_FAILURE": true, "INTEGRATION_TIMEOUT": false, "DEFAULT_5XX": false, "-": false} {
+		m := newMemory()
+		h, _ := handler(m)
+		if err := h.Handle(t.Context(), delivery(t, record(map[string]string{"status": "503", "response_type": response}))); err != nil {
+			t.Fatal(err)
+		}
+		if len(m.refunds) != 1 || m.refunds[0].Calls[0].Unstarted != want {
+			t.Errorf("%s: refunds %+v; want unstarted %t", response, m.refunds, want)
+		}
+	}
+}
+
 func TestBadRecordsAreLeftAndLogged(t *testing.T) {
 	bad := []string{
 		``, `{`, `[]`, `"x"`, `{"status":404}`, "\xff\xfe",
 		record(map[string]string{"status": "soon"}), record(map[string]string{"status": "99"}),
-		record(map[string]string{"admission_id": "adm_short"}), record(map[string]string{"admission_id": "x"}),
+		record(map[string]string{"admission_id": "adm_short"}), record(map[string]string{"admission_id": usage.NewAdmissionID(november.Reset())}), record(map[string]string{"admission_id": "x"}),
 		record(map[string]string{"meter": "-"}), record(map[string]string{"meter": "meter"}),
 		record(map[string]string{"period": "2026-13"}), record(map[string]string{"units": "0"}),
 		record(map[string]string{"units": "-5"}), record(map[string]string{"units": "1.5"}),
@@ -192,7 +253,7 @@ func TestBadRecordsAreLeftAndLogged(t *testing.T) {
 	for _, line := range bad {
 		m := newMemory()
 		h, logs := handler(m)
-		good := record(map[string]string{"admission_id": "adm_0123456789abcdefghik"})
+		good := record(map[string]string{"admission_id": two})
 		if err := h.Handle(t.Context(), delivery(t, line, good)); err != nil {
 			t.Errorf("%q: %v; repeating it would not help", line, err)
 		}
@@ -217,6 +278,10 @@ func TestForeignDeliveries(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
+	api, err := contract.Load()
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(record(nil))
 	f.Add(`{"status":"-","admission_id":"-"}`)
 	f.Add("\x00")
@@ -225,8 +290,8 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		refund, due, err := RefundOf(r)
-		if err == nil && due && (refund.Units < 1 || refund.Cap < usage.Unlimited || refund.AdmissionID == "") {
+		refund, due, err := RefundOf(api, r)
+		if err == nil && due && (len(refund.Calls) != 1 || refund.Check() != nil || refund.Cap < usage.Unlimited) {
 			t.Fatalf("%q gives a refund that can't be: %+v", line, refund)
 		}
 	})

@@ -26,6 +26,7 @@ import (
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/money/cost"
+	"sekisho/functions/internal/usage"
 	"sekisho/tests/awsfake/tables"
 )
 
@@ -86,7 +87,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	store := dynamo.New(client(t, w.wire), tableNames)
-	plans := account.Plans{plentiful: 100_000, used1: 1}
+	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
 	w.ring = account.Keyring{Store: dynamo.New(w.wire.beside, tableNames).Accounts(), Plans: plans, Now: w.now}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

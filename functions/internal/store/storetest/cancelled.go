@@ -18,7 +18,7 @@ func cancelledUsage(t *testing.T, s usage.Store) {
 		t.Errorf("Admit: %+v, want an error", d)
 	}
 	if o, err := s.Refund(ctx, refundOf(admission(m, 1, 10), 10)); err == nil {
-		t.Errorf("Refund: %s, want an error", o)
+		t.Errorf("Refund: %v, want an error", o)
 	}
 	if c, err := s.Counts(ctx, m, november); err == nil {
 		t.Errorf("Counts: %+v, want an error", c)

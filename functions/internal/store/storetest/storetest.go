@@ -24,7 +24,7 @@ import (
 func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 	one := func(t *testing.T) store.Store { return fresh(t)() }
 	t.Run("accounts", func(t *testing.T) { accounts(t, func(t *testing.T) account.Store { return one(t).Accounts() }) })
-	t.Run("usage", func(t *testing.T) { counters(t, func(t *testing.T) usage.Store { return one(t).Usage() }) })
+	t.Run("usage", func(t *testing.T) { Usage(t, func(t *testing.T) usage.Store { return one(t).Usage() }) })
 	t.Run("usage of two processes", func(t *testing.T) {
 		sharedCounters(t, func(t *testing.T) (a, b usage.Store) {
 			open := fresh(t)

@@ -13,8 +13,8 @@ import (
 
 const lookup = "postal.lookup"
 
-// counters checks what a usage.Store promises.
-func counters(t *testing.T, open func(t *testing.T) usage.Store) {
+// Usage checks what a usage.Store promises.
+func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
 	for _, c := range []struct {
 		name  string
 		check func(t *testing.T, s usage.Store)
@@ -45,6 +45,22 @@ func counters(t *testing.T, open func(t *testing.T) usage.Store) {
 		{"no cap on refunds", refundUncapped},
 		{"a refund reopens a full meter", refundReopens},
 		{"admissions and refunds at once conserve units", conservation},
+		{"a day's limit", dailyLimit},
+		{"a day's turn", dayTurns},
+		{"a rate", rate},
+		{"a rate over the month's turn", rateOverTheTurn},
+		{"units do not count in a rate", rateCountsCalls},
+		{"the limit that lasts longest is named", longestRefusal},
+		{"a refused call takes nothing", refusalTakesNothing},
+		{"100 at once against a day of 50 and a rate of 10", racingDayAndRate},
+		{"a plan that changes while a key is used", planChanges},
+		{"a refund gives back the day that was charged", refundGivesBackItsDay},
+		{"many calls are refunded together", refundTogetherOnce},
+		{"a call twice in one refund", refundSameTwice},
+		{"many calls at the cap", refundManyAtTheCap},
+		{"calls that never started are outside the cap", refundUnstarted},
+		{"calls without a code", withoutCode},
+		{"something happens once in a period", once},
 		{"denied calls are counted apart", addDenied},
 		{"a cancelled context is an error", cancelledUsage},
 		{"any sequence agrees with the model", usageModel},
@@ -74,15 +90,19 @@ func sharedCounters(t *testing.T, open func(t *testing.T) (a, b usage.Store)) {
 }
 
 func admission(m string, units int64, limit usage.Limit) usage.Admission {
-	return usage.Admission{
-		ID: usage.NewAdmissionID(at), Meter: m, Period: november, Operation: lookup, Units: units, Limit: limit,
-	}
+	return admissionAt(at, m, units, usage.Limits{Monthly: limit, Daily: usage.Unlimited})
+}
+
+func admissionAt(at time.Time, m string, units int64, limits usage.Limits) usage.Admission {
+	return usage.Admission{ID: usage.NewAdmissionID(at), At: at, Meter: m, Operation: lookup, Units: units, Limits: limits}
 }
 
 func refundOf(a usage.Admission, limit usage.Limit) usage.Refund {
-	return usage.Refund{
-		AdmissionID: a.ID, Meter: a.Meter, Period: a.Period, Operation: a.Operation, Units: a.Units, Cap: limit,
-	}
+	return usage.Refund{Meter: a.Meter, Period: a.Period(), Cap: limit, Calls: []usage.FailedCall{failedCall(a)}}
+}
+
+func failedCall(a usage.Admission) usage.FailedCall {
+	return usage.FailedCall{AdmissionID: a.ID, Operation: a.Operation, Units: a.Units}
 }
 
 // admit fails the test unless the admission succeeds.
@@ -95,6 +115,15 @@ func admit(t *testing.T, s usage.Store, m string, units int64, limit usage.Limit
 	return a
 }
 
+// granted and refused are decisions about the month alone.
+func granted(used int64) usage.Decision {
+	return usage.Decision{Admitted: true, State: usage.State{Used: used, Today: used}}
+}
+
+func refused(used int64) usage.Decision {
+	return usage.Decision{Refused: usage.Monthly, Wait: november.Reset().Sub(at), State: usage.State{Used: used, Today: used}}
+}
+
 func wantDecision(t *testing.T, s usage.Store, a usage.Admission, want usage.Decision) {
 	t.Helper()
 	if got := must[usage.Decision](t)(s.Admit(t.Context(), a)); got != want {
@@ -102,10 +131,19 @@ func wantDecision(t *testing.T, s usage.Store, a usage.Admission, want usage.Dec
 	}
 }
 
+func refund(t *testing.T, s usage.Store, r usage.Refund) []usage.Outcome {
+	t.Helper()
+	outcomes := must[[]usage.Outcome](t)(s.Refund(t.Context(), r))
+	if len(outcomes) != len(r.Calls) {
+		t.Fatalf("%d outcomes of %d calls", len(outcomes), len(r.Calls))
+	}
+	return outcomes
+}
+
 func wantOutcome(t *testing.T, s usage.Store, r usage.Refund, want usage.Outcome) {
 	t.Helper()
-	if got := must[usage.Outcome](t)(s.Refund(t.Context(), r)); got != want {
-		t.Errorf("outcome %s, want %s", got, want)
+	if got := refund(t, s, r); got[0] != want {
+		t.Errorf("outcome %s, want %s", got[0], want)
 	}
 }
 
@@ -119,8 +157,15 @@ func wantCounts(t *testing.T, s usage.Store, m string, p usage.Period, used, ref
 	for _, o := range c.Operations {
 		net += o.Charged - o.Refunded
 	}
-	if net != used {
-		t.Errorf("the operations' net sum is %d, used is %d", net, used)
+	var days int64
+	for day, n := range c.Days {
+		if n < 0 {
+			t.Errorf("%s has %d units", day, n)
+		}
+		days += n
+	}
+	if net != used || days != used {
+		t.Errorf("the operations' net sum is %d, the days' %d, used is %d", net, days, used)
 	}
 }
 
@@ -134,63 +179,63 @@ func unknownMeter(t *testing.T, s usage.Store) {
 func grantsFromAbsent(t *testing.T, s usage.Store) {
 	m := meter()
 	for i := range int64(3) {
-		wantDecision(t, s, admission(m, 1, 3), usage.Decision{Admitted: true, Used: i + 1})
+		wantDecision(t, s, admission(m, 1, 3), granted(i+1))
 	}
 	for range 2 {
-		wantDecision(t, s, admission(m, 1, 3), usage.Decision{Used: 3})
+		wantDecision(t, s, admission(m, 1, 3), refused(3))
 	}
 	wantCounts(t, s, m, november, 3, 0)
 }
 
 func limitZero(t *testing.T, s usage.Store) {
 	m := meter()
-	wantDecision(t, s, admission(m, 1, 0), usage.Decision{Used: 0})
+	wantDecision(t, s, admission(m, 1, 0), refused(0))
 	wantCounts(t, s, m, november, 0, 0)
 }
 
 func unlimited(t *testing.T, s usage.Store) {
 	m := meter()
-	wantDecision(t, s, admission(m, 1_000_000_000_000, usage.Unlimited), usage.Decision{Admitted: true, Used: 1_000_000_000_000})
-	wantDecision(t, s, admission(m, 3, usage.Unlimited), usage.Decision{Admitted: true, Used: 1_000_000_000_003})
+	wantDecision(t, s, admission(m, 1_000_000_000_000, usage.Unlimited), granted(1_000_000_000_000))
+	wantDecision(t, s, admission(m, 3, usage.Unlimited), granted(1_000_000_000_003))
 }
 
 func unitsNearLimit(t *testing.T, s usage.Store) {
 	m := meter()
-	wantDecision(t, s, admission(m, 4, 10), usage.Decision{Admitted: true, Used: 4})
-	wantDecision(t, s, admission(m, 4, 10), usage.Decision{Admitted: true, Used: 8})
-	wantDecision(t, s, admission(m, 3, 10), usage.Decision{Used: 8})
-	wantDecision(t, s, admission(m, 2, 10), usage.Decision{Admitted: true, Used: 10})
-	wantDecision(t, s, admission(m, 1, 10), usage.Decision{Used: 10})
+	wantDecision(t, s, admission(m, 4, 10), granted(4))
+	wantDecision(t, s, admission(m, 4, 10), granted(8))
+	wantDecision(t, s, admission(m, 3, 10), refused(8))
+	wantDecision(t, s, admission(m, 2, 10), granted(10))
+	wantDecision(t, s, admission(m, 1, 10), refused(10))
 }
 
 func unitsAboveLimit(t *testing.T, s usage.Store) {
 	m := meter()
-	wantDecision(t, s, admission(m, 5, 4), usage.Decision{Used: 0})
-	wantDecision(t, s, admission(m, 4, 4), usage.Decision{Admitted: true, Used: 4})
+	wantDecision(t, s, admission(m, 5, 4), refused(0))
+	wantDecision(t, s, admission(m, 4, 4), granted(4))
 }
 
 func loweredLimit(t *testing.T, s usage.Store) {
 	m := meter()
 	admit(t, s, m, 7, 10)
-	wantDecision(t, s, admission(m, 1, 5), usage.Decision{Used: 7})
-	wantDecision(t, s, admission(m, 1, 0), usage.Decision{Used: 7})
+	wantDecision(t, s, admission(m, 1, 5), refused(7))
+	wantDecision(t, s, admission(m, 1, 0), refused(7))
 }
 
 func raisedLimit(t *testing.T, s usage.Store) {
 	m := meter()
 	admit(t, s, m, 2, 2)
-	wantDecision(t, s, admission(m, 1, 2), usage.Decision{Used: 2})
-	wantDecision(t, s, admission(m, 1, 3), usage.Decision{Admitted: true, Used: 3})
+	wantDecision(t, s, admission(m, 1, 2), refused(2))
+	wantDecision(t, s, admission(m, 1, 3), granted(3))
 }
 
 func isolation(t *testing.T, s usage.Store) {
 	m, other := meter(), meter()
 	december := usage.PeriodOf(at.Add(time.Millisecond))
 	admit(t, s, m, 1, 1)
-	wantDecision(t, s, admission(other, 1, 1), usage.Decision{Admitted: true, Used: 1})
+	wantDecision(t, s, admission(other, 1, 1), granted(1))
 	next := admission(m, 1, 1)
-	next.Period = december
-	wantDecision(t, s, next, usage.Decision{Admitted: true, Used: 1})
+	next = admissionAt(december.Start(), m, 1, next.Limits)
+	wantDecision(t, s, next, granted(1))
 	wantCounts(t, s, m, november, 1, 0)
 	wantCounts(t, s, m, december, 1, 0)
 	wantCounts(t, s, m, december.Before(2), 0, 0)
@@ -210,7 +255,7 @@ func perOperation(t *testing.T, s usage.Store) {
 	charge("calendar.holidays", 2)
 	failed := charge("convert.era", 4)
 	denied := admission(m, 94, 100)
-	wantDecision(t, s, denied, usage.Decision{Used: 7})
+	wantDecision(t, s, denied, refused(7))
 	wantOutcome(t, s, refundOf(failed, 100), usage.Refunded)
 	want := map[string]usage.OperationCounts{
 		"calendar.holidays": {Charged: 3},
@@ -228,7 +273,7 @@ func unitsBelowOne(t *testing.T, s usage.Store) {
 			t.Errorf("admission of %d units: %+v, want an error", units, d)
 		}
 		if o, err := s.Refund(t.Context(), refundOf(admission(m, units, 10), 10)); err == nil {
-			t.Errorf("refund of %d units: %s, want an error", units, o)
+			t.Errorf("refund of %d units: %v, want an error", units, o)
 		}
 	}
 	wantCounts(t, s, m, november, 0, 0)
@@ -322,7 +367,7 @@ func refundTogether(t *testing.T, stores []usage.Store, n int, r usage.Refund) m
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		outcomes[o]++
+		outcomes[o[0]]++
 	})
 	return outcomes
 }
@@ -350,11 +395,11 @@ func refundStaysInMonth(t *testing.T, s usage.Store) {
 	m := meter()
 	a := admit(t, s, m, 1, 10)
 	december := admission(m, 1, 10)
-	december.Period = usage.PeriodOf(at.Add(time.Millisecond))
-	wantDecision(t, s, december, usage.Decision{Admitted: true, Used: 1})
+	december = admissionAt(at.Add(time.Millisecond), m, 1, december.Limits)
+	wantDecision(t, s, december, granted(1))
 	wantOutcome(t, s, refundOf(a, 100), usage.Refunded)
 	wantCounts(t, s, m, november, 0, 1)
-	wantCounts(t, s, m, december.Period, 1, 0)
+	wantCounts(t, s, m, december.Period(), 1, 0)
 }
 
 func refundCap(t *testing.T, s usage.Store) {
@@ -401,10 +446,10 @@ func refundCapRace(t *testing.T, s usage.Store) {
 		switch o, err := s.Refund(t.Context(), refundOf(failed[i], 7)); {
 		case err != nil:
 			t.Error(err)
-		case o == usage.Refunded:
+		case o[0] == usage.Refunded:
 			refunded.Add(1)
-		case o != usage.CapReached:
-			t.Errorf("outcome %s", o)
+		case o[0] != usage.CapReached:
+			t.Errorf("outcome %s", o[0])
 		}
 	})
 	if refunded.Load() != 7 {
@@ -431,9 +476,9 @@ func refundUncapped(t *testing.T, s usage.Store) {
 func refundReopens(t *testing.T, s usage.Store) {
 	m := meter()
 	a := admit(t, s, m, 1, 1)
-	wantDecision(t, s, admission(m, 1, 1), usage.Decision{Used: 1})
+	wantDecision(t, s, admission(m, 1, 1), refused(1))
 	wantOutcome(t, s, refundOf(a, 1), usage.Refunded)
-	wantDecision(t, s, admission(m, 1, 1), usage.Decision{Admitted: true, Used: 1})
+	wantDecision(t, s, admission(m, 1, 1), granted(1))
 }
 
 // conservation refunds every second call while others are admitted: whatever the order, what
@@ -459,7 +504,7 @@ func conservation(t *testing.T, s usage.Store) {
 			switch o, err := s.Refund(t.Context(), refundOf(a, 100)); {
 			case err != nil:
 				t.Errorf("refund: %v", err)
-			case o == usage.Refunded:
+			case o[0] == usage.Refunded:
 				refunded.Add(a.Units)
 			}
 		}
@@ -477,7 +522,7 @@ func addDenied(t *testing.T, s usage.Store) {
 			t.Fatal(err)
 		}
 	}
-	wantDecision(t, s, admission(m, 1, 1), usage.Decision{Admitted: true, Used: 1})
+	wantDecision(t, s, admission(m, 1, 1), granted(1))
 	c := must[usage.Counts](t)(s.Counts(t.Context(), m, november))
 	if c.Denied != 5 || c.Used != 1 {
 		t.Errorf("denied %d, used %d; want 5 and 1", c.Denied, c.Used)
