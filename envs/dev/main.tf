@@ -1,3 +1,18 @@
+terraform {
+  required_version = ">= 1.11"
+
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = ">= 5.100"
+    }
+  }
+
+  # The state lies beside this file, on this machine only. Good for trying out; see
+  # envs/prod for a state that a team shares.
+  backend "local" {}
+}
+
 provider "aws" {
   region = var.region
 
@@ -8,20 +23,4 @@ provider "aws" {
       managed-by    = "terraform"
     }
   }
-}
-
-module "sekisho" {
-  source = "../.."
-
-  name              = var.name
-  dist              = var.dist
-  plans             = var.plans
-  settings          = var.settings
-  upstream          = var.upstream
-  functions         = var.functions
-  api               = var.api
-  tables            = var.tables
-  observability     = var.observability
-  cost              = var.cost
-  concurrency_quota = var.concurrency_quota
 }

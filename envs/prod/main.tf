@@ -1,3 +1,21 @@
+terraform {
+  required_version = ">= 1.11"
+
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = ">= 5.100"
+    }
+  }
+
+  # Bucket, key and region come from backend.hcl: `terraform init -backend-config=backend.hcl`.
+  # The lock is a file beside the state, so no DynamoDB table is needed.
+  backend "s3" {
+    use_lockfile = true
+    encrypt      = true
+  }
+}
+
 provider "aws" {
   region = var.region
 
@@ -8,20 +26,4 @@ provider "aws" {
       managed-by    = "terraform"
     }
   }
-}
-
-module "sekisho" {
-  source = "../.."
-
-  name              = var.name
-  dist              = var.dist
-  plans             = var.plans
-  settings          = var.settings
-  upstream          = var.upstream
-  functions         = var.functions
-  api               = var.api
-  tables            = var.tables
-  observability     = var.observability
-  cost              = var.cost
-  concurrency_quota = var.concurrency_quota
 }

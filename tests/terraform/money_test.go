@@ -23,7 +23,7 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	dir, dist := checkout(t, func(dir string) {
 		// The state of prod lies in S3; a plan needs none.
-		replace(t, filepath.Join(dir, "envs/prod/versions.tf"), `backend "s3" {
+		replace(t, filepath.Join(dir, "envs/prod/main.tf"), `backend "s3" {
     use_lockfile = true
     encrypt      = true
   }`, `backend "local" {}`)
@@ -42,10 +42,7 @@ func TestMoney(t *testing.T) {
 	t.Run("README", func(t *testing.T) { verifyWorstCaseInReadme(t, worst) })
 }
 
-const (
-	costGuard = "module.sekisho.module.cost_guard."
-	spendRate = costGuard + "aws_cloudwatch_metric_alarm.spend_rate"
-)
+const spendRate = "module.sekisho.module.spend_alarm.aws_cloudwatch_metric_alarm.this"
 
 // verifySpendRate evaluates the alarm's expressions over minutes that are made up, against
 // dollars that were computed by hand. Prices are those of prices.json: 3.50 for a million
@@ -84,9 +81,11 @@ func verifySpendRate(t *testing.T, p planned) {
 	}
 	// The functions behind the API other than mcp: 60 s in the first minute, none in the last.
 	behindGB := 0.0
-	for role, f := range p.functions() {
-		if !slices.Contains([]string{"authorizer", "mcp", "settle", "brake"}, role) {
-			behindGB = max(behindGB, f["memory_size"].(float64)/1024)
+	for _, item := range p.contract.Paths {
+		for _, op := range item {
+			if role := op.Sekisho.Function; role != "" && role != "mcp" {
+				behindGB = max(behindGB, p.functions()[role]["memory_size"].(float64)/1024)
+			}
 		}
 	}
 	want := metricmath.Series{
@@ -216,7 +215,7 @@ type worstCase struct {
 }
 
 // What one request can come to at the most, and the seconds until the brake has stopped
-// everything. modules/cost_guard/worst_case.tf and live.tf give the reasons.
+// everything. modules/worst_case and modules/spend_alarm give the reasons.
 const (
 	mostLogBytes, mostAnswerBytes = 4096, 65536
 	mostWriteUnits, mostReadUnits = 8, 8
@@ -350,7 +349,7 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 	}
 
 	wanted, all, granted := share(hanging, unreserved)
-	add("functions share the account", granted-all, "%.2f places wanted, %v left in the account, which the dearest take: %.4f − %.4f", wanted, unreserved, granted, all)
+	add("functions share the account", granted-all, "%.2f places wanted, %v left in the account, which the most expensive take: %.4f − %.4f", wanted, unreserved, granted, all)
 
 	for kind, most := range map[string]float64{"write": mostWriteUnits, "read": mostReadUnits} {
 		each := price["dynamodb_"+kind+"_unit"]
@@ -373,7 +372,7 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 // account it takes, and what one costs in an hour.
 type hang struct{ places, usd float64 }
 
-// share gives the account's places to the dearest, and returns how many were wanted, what those
+// share gives the account's places to the most expensive, and returns how many were wanted, what those
 // would cost, and what the ones cost that there are.
 func share(hanging []hang, left float64) (wanted, all, granted float64) {
 	slices.SortFunc(hanging, func(a, b hang) int { return cmp.Compare(b.usd, a.usd) })

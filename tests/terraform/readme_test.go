@@ -130,9 +130,13 @@ func tables(module string) (string, error) {
 	return b.String(), nil
 }
 
-// cell makes a text fit for one cell of a table.
+// cell makes a text fit for one cell of a table. The items of a list keep their lines.
 func cell(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+	items := strings.Split(text, "\n  - ")
+	for i, item := range items {
+		items[i] = strings.Join(strings.Fields(item), " ")
+	}
+	return strings.ReplaceAll(strings.Join(items, "<br>- "), "|", `\|`)
 }
 
 // oneLine writes a type that stands on several lines as it would stand on one.
@@ -197,6 +201,23 @@ func declare(file *hcl.File, block *hclsyntax.Block) declaration {
 	d.fallback, given = source("default")
 	d.required = !given
 	return d
+}
+
+// TestEnvironments: dev and prod differ in values, provider and backend only.
+func TestEnvironments(t *testing.T) {
+	root, err := stack.Root()
+	must(t, err)
+	shared, err := os.ReadFile(filepath.Join(root, "envs/dev/stack.tf"))
+	must(t, err)
+	path := filepath.Join(root, "envs/prod/stack.tf")
+	if *update {
+		must(t, os.WriteFile(path, shared, 0o644))
+	}
+	have, err := os.ReadFile(path)
+	must(t, err)
+	if string(have) != string(shared) {
+		t.Errorf("%s is not that of dev: go test ./tests/terraform -run TestEnvironments -update", path)
+	}
 }
 
 // TestDeclarations: each variable has a type, each variable and output a description, and a

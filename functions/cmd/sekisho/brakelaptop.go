@@ -57,7 +57,11 @@ func (l laptopBrake) Status(ctx context.Context) (brake.Status, error) {
 	if err != nil {
 		return brake.Status{}, err
 	}
-	b := brake.Brake{Functions: laptop.Spending(functions), Memory: l.memory, Ceilings: l.service, Switch: l.service}
+	api, err := contract.Load()
+	if err != nil {
+		return brake.Status{}, err
+	}
+	b := brake.Brake{Functions: laptop.Braked(api, functions), Memory: l.memory, Ceilings: l.service, Switch: l.service}
 	return b.Status(ctx)
 }
 

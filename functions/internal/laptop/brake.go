@@ -38,11 +38,8 @@ type Brake struct {
 	ReleaseCommand string
 }
 
-const (
-	brakeTimeout = time.Minute
-	// followEvery is how often the service looks whether a command wants something of it.
-	followEvery = 200 * time.Millisecond
-)
+// followEvery is how often the service looks whether a command wants something of it.
+const followEvery = 200 * time.Millisecond
 
 // addBrake builds the brake and its function. It acts on the gateway, which is built after
 // the functions.
@@ -56,7 +53,7 @@ func (c Config) addBrake(functions map[string]apigateway.Function) (*brake.Brake
 		return nil, nil, err
 	}
 	env, err := handler.FromEnv(boot.Map(map[string]string{
-		boot.BrakeFunctions: strings.Join(Spending(slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: apigateway.TopicARN(MoneyTopic),
+		boot.BrakeFunctions: strings.Join(Braked(api, slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: apigateway.TopicARN(MoneyTopic),
 		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.APIID: "local", boot.Stage: c.Stage,
 	}))
 	if err != nil {
@@ -70,17 +67,14 @@ func (c Config) addBrake(functions map[string]apigateway.Function) (*brake.Brake
 	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: b, Log: log}
 	functions[BrakeFunction] = apigateway.Function{
 		Handler: apigateway.Handle(func(ctx context.Context, e events.SNSEvent) (struct{}, error) { return struct{}{}, h.Handle(ctx, e) }),
-		Timeout: brakeTimeout, Reserved: apigateway.Unreserved,
+		Timeout: api.Function(BrakeFunction).Timeout, Reserved: apigateway.Unreserved,
 	}
 	return b, s, nil
 }
 
-// Spending leaves those of the functions that the brake stops: those that serve calls, but
-// not account, which shows callers their usage.
-func Spending(functions []string) []string {
-	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool {
-		return slices.Contains([]string{Authorizer, Settle, "account", BrakeFunction}, name)
-	})
+// Braked leaves those of the functions that the brake stops.
+func Braked(api *contract.API, functions []string) []string {
+	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return !api.Function(name).Braked })
 }
 
 // FollowBrake carries out what commands of other processes want of the brake, until ctx ends.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,7 +26,7 @@ type Function struct {
 	Stores Stores
 	// MemoryMB that it has in AWS, 0 where it is not deployed there.
 	MemoryMB int
-	// Timeout of one invocation.
+	// Timeout of one invocation; 0 means that of the contract's table.
 	Timeout time.Duration
 	// Reserved is its reserved concurrency: -1 unreserved, 0 off.
 	Reserved int
@@ -70,23 +68,11 @@ type Config struct {
 	Wrap func(function string, handler apigateway.Invoker) apigateway.Invoker
 }
 
-// timeouts of the functions where nothing else is deployed; they fit under the gateway's
-// 29 seconds, and a caller's is longer than that of what it calls.
-var timeouts = map[string]time.Duration{
-	Authorizer: 5 * time.Second, Settle: 30 * time.Second, "mcp": 28 * time.Second, "external": 25 * time.Second,
-}
-
-const defaultTimeout = 10 * time.Second
-
 // Defaults are the functions of the contract, all with one environment.
 func Defaults(env map[string]string) map[string]Function {
 	functions := map[string]Function{}
-	for _, name := range slices.Sorted(maps.Keys(builders)) {
-		timeout, ok := timeouts[name]
-		if !ok {
-			timeout = defaultTimeout
-		}
-		functions[name] = Function{Env: env, Timeout: timeout, Reserved: apigateway.Unreserved}
+	for name := range builders {
+		functions[name] = Function{Env: env, Reserved: apigateway.Unreserved}
 	}
 	return functions
 }
@@ -102,11 +88,11 @@ type Stack struct {
 
 // New builds all functions and the gateway before them.
 func New(c Config) (*Stack, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return nil, err
+	}
 	if c.StageVariables == nil {
-		api, err := contract.Load()
-		if err != nil {
-			return nil, err
-		}
 		c.StageVariables = api.StageVariables["open"]
 	}
 	client := &http.Client{Transport: &http.Transport{
@@ -121,6 +107,9 @@ func New(c Config) (*Stack, error) {
 		if c.Wrap != nil {
 			invoker = c.Wrap(name, invoker)
 		}
+		if f.Timeout == 0 {
+			f.Timeout = api.Function(name).Timeout
+		}
 		functions[name] = apigateway.Function{
 			Handler: invoker, DeployedName: f.DeployedName, MemoryMB: f.MemoryMB, Timeout: f.Timeout, Reserved: f.Reserved,
 		}
@@ -129,7 +118,6 @@ func New(c Config) (*Stack, error) {
 	var acted *service
 	var subscriber string
 	if c.Brake != nil {
-		var err error
 		if s.Brake, acted, err = c.addBrake(functions); err != nil {
 			return nil, fmt.Errorf("stack: %w", err)
 		}

@@ -1,6 +1,6 @@
 // Package brake is what the brake acts on in AWS: reserved concurrency in Lambda, stage
 // variables in API Gateway, and a topic in SNS. What it needs to be allowed is in
-// modules/cost_guard/brake.tf.
+// modules/brake.
 package brake
 
 import (

@@ -13,6 +13,7 @@ import (
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/contract"
 )
 
 // Tripper is the brake, as far as messages can move it: it has no way back.
@@ -82,11 +83,13 @@ type Config struct {
 	Stage     string
 }
 
-// neverStopped are functions that the brake must leave alone, by the end of their names.
-var neverStopped = []string{"authorizer", "account", "settle", "brake"}
-
-// FromEnv reads the environment.
+// FromEnv reads the environment. Deployed functions are called <stack>-<name>, so those that
+// the contract spares are known by the end of their names.
 func FromEnv(env boot.Env) (Config, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return Config{}, err
+	}
 	c := Config{
 		Functions: env.List(boot.BrakeFunctions),
 		Rules:     brake.Rules{Alarms: env.List(boot.BrakeAlarms), Budget: env(boot.BrakeBudget)},
@@ -95,7 +98,7 @@ func FromEnv(env boot.Env) (Config, error) {
 		return Config{}, fmt.Errorf("%s is not set", boot.BrakeFunctions)
 	}
 	for _, function := range c.Functions {
-		for _, name := range neverStopped {
+		for _, name := range api.NeverBraked() {
 			if function == name || strings.HasSuffix(function, "-"+name) {
 				return Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
 			}
