@@ -66,7 +66,7 @@ locals {
 
   key_cache = { SEKISHO_KEY_CACHE_SECONDS = tostring(var.settings.key_cache_seconds) }
 
-  # What a function is told and may do, beyond its log.
+  # The environment of each function, and its rights beyond its own log.
   definitions = {
     authorizer = {
       environment = merge(local.key_cache, {

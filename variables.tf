@@ -108,7 +108,7 @@ variable "upstream" {
 
   validation {
     condition     = var.upstream.url == null ? var.upstream.token_parameter == null : can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?$", var.upstream.url))
-    error_message = "upstream.url takes an https:// address without credentials, query and fragment: it stands in plans in clear text. The token goes into SSM Parameter Store, and its parameter's name into upstream.token_parameter; without a url there is nothing to send it to."
+    error_message = "upstream.url takes an https:// address without credentials, query and fragment: plans show it in clear text. The token goes into SSM Parameter Store, and its parameter's name into upstream.token_parameter; without a url there is nothing to send it to."
   }
 
   validation {

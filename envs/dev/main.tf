@@ -16,7 +16,7 @@ terraform {
 provider "aws" {
   region = var.region
 
-  # The budget tells this stack's costs by the first tag.
+  # The budget counts what carries the first tag.
   default_tags {
     tags = {
       sekisho-stack = var.name

@@ -4,6 +4,8 @@
 # Types, defaults and checks of the settings are in ../../variables.tf. Here they are of any type,
 # so that a misspelt attribute reaches that file, which refuses it: a type would drop it silently.
 # Null takes the default.
+#
+# In a repository of your own, copy this directory and let source name a release of this one.
 
 module "sekisho" {
   source = "../.."
@@ -96,7 +98,7 @@ variable "observability" {
 }
 
 variable "cost" {
-  description = "Budget, anomalies, and who is told."
+  description = "Budget, anomalies, and who hears of them."
   type        = any
   default     = null
 }

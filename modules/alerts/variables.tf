@@ -10,7 +10,9 @@ variable "name" {
 }
 
 variable "location" {
-  description = "Where the topic lives. ARNs are composed from it, so that the plan shows policies in full."
+  description = <<-EOT
+    Where the topic lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+  EOT
   type = object({
     partition  = string
     region     = string
@@ -37,7 +39,10 @@ variable "emails" {
 }
 
 variable "tag" {
-  description = "The cost allocation tag that tells this stack's spending from the rest of the account's. It must be activated once, under Billing, Cost allocation tags."
+  description = <<-EOT
+    The cost allocation tag by which this stack's spending is separated from the rest of the account's. It must be activated once, under Billing, Cost allocation tags.
+      - key, value: as resources carry it.
+  EOT
   type = object({
     key   = string
     value = string
@@ -49,7 +54,7 @@ variable "budget" {
   description = <<-EOT
     The monthly budget, and when finance hears of it.
       - monthly_usd: the budget, in US dollars.
-      - actual_percent: the percentages of it, spent, at which finance is told.
+      - actual_percent: the percentages of it, spent, at which finance hears of it.
       - forecast_percent: the same for what AWS forecasts for the month, which needs about 5 weeks of history.
   EOT
   type = object({
@@ -79,7 +84,7 @@ variable "budget" {
 variable "anomaly" {
   description = <<-EOT
     Cost Anomaly Detection.
-      - impact_usd: from how many US dollars of impact on finance is told.
+      - impact_usd: from how many US dollars of impact on finance hears of it.
       - monitor_arn: the account's SERVICE monitor, which envs/account makes (there can be only one); null makes a monitor of this stack's own, by its tag.
   EOT
   type = object({

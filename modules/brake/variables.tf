@@ -10,7 +10,9 @@ variable "name" {
 }
 
 variable "location" {
-  description = "Where the stack lives. ARNs are composed from it, so that the plan shows policies in full."
+  description = <<-EOT
+    Where the stack lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+  EOT
   type = object({
     partition  = string
     region     = string
@@ -26,7 +28,12 @@ variable "zip" {
 }
 
 variable "runtime" {
-  description = "What the function gets: memory in MB, timeout in seconds, architecture and X-Ray tracing, as modules/function takes them."
+  description = <<-EOT
+    What the function gets, as modules/function takes it.
+      - memory_mb, timeout_seconds: from the contract's table.
+      - architecture: arm64 or x86_64, as its zip was built.
+      - tracing: X-Ray, billed by trace.
+  EOT
   type = object({
     memory_mb       = number
     timeout_seconds = number
@@ -48,7 +55,11 @@ variable "functions" {
 }
 
 variable "api" {
-  description = "ID of the API, and the stage of it whose variables the brake switches."
+  description = <<-EOT
+    The API whose variables the brake switches.
+      - id: of the REST API.
+      - stage: name of its stage.
+  EOT
   type = object({
     id    = string
     stage = string

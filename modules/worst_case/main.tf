@@ -1,6 +1,6 @@
 # The most that an hour can cost, from the ceilings alone: what is spent if every ceiling is
 # reached at once and stays reached. Each part carries its arithmetic. Where a ceiling is
-# missing there is no figure, but the name of what to set.
+# missing, the name of what to set takes the place of a figure.
 #
 # Storage of tables and logs, and what the stack costs idle (see the README), are not in it: no
 # call causes them.
@@ -57,7 +57,7 @@ locals {
   # The longest that the started ones can run: each until its timeout.
   seconds_started = { for role, f in var.functions : role => local.starts[role] * f.timeout_seconds }
 
-  # Nothing that the API starts; messages come one by one, so one is taken to run all the time.
+  # Messages come one by one, so the function that they start is taken to run all the time.
   by_message = { for role, f in var.functions : role => f.methods == 0 }
   reserved   = { for role, f in var.functions : role => f.reserved_concurrency >= 0 }
 
@@ -73,7 +73,7 @@ locals {
     )
   }
 
-  # Either the throttle ends it, or there are no more places to run in.
+  # Either the throttle bounds the time, or the places to run in do.
   bounded_by_throttle = {
     for role in keys(var.functions) : role =>
     local.throttled && !local.by_message[role] && local.seconds_started[role] <= local.places[role] * 3600

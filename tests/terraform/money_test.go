@@ -194,7 +194,7 @@ func (p planned) output(name string, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// bill is what the two outputs on the worst case tell.
+// bill is either of the two outputs on the worst case.
 type bill struct {
 	USD       *float64 `json:"usd"`
 	Unbounded *string  `json:"unbounded"`
@@ -225,7 +225,7 @@ const (
 // verifyWorstCase computes the worst case from the planned resources, not from Terraform's
 // locals, and compares the figures; and the arithmetic with a file that people read.
 func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
-	w := reckon(t, p, env)
+	w := addUp(t, p, env)
 	var told, before bill
 	must(t, p.output("worst_case_usd_per_hour", &told))
 	must(t, p.output("worst_case_usd_before_brake", &before))
@@ -233,7 +233,7 @@ func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
 		t.Fatalf("the worst hour of envs/%s is %+v, want a figure", env, told)
 	}
 	if !near(*told.USD, w.perHour) {
-		t.Errorf("the worst hour is told as %v USD, and comes to %v", *told.USD, w.perHour)
+		t.Errorf("the worst hour is given as %v USD, and comes to %v", *told.USD, w.perHour)
 	}
 	if before.USD == nil || !near(*before.USD, w.beforeBrake) || before.Delay != brakeDelay {
 		t.Errorf("before the brake: %+v, want %v USD in %d s", before, w.beforeBrake, brakeDelay)
@@ -247,11 +247,11 @@ func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
 	for _, line := range w.lines {
 		part, ok := told.Parts[line[0]]
 		if !ok || part.USD == nil || fmt.Sprintf("%.4f", *part.USD) != line[2] {
-			t.Errorf("%s is told as %+v, want %s USD = %s", line[0], part, line[2], line[1])
+			t.Errorf("%s is given as %+v, want %s USD = %s", line[0], part, line[2], line[1])
 			continue
 		}
 		if part.How != line[1] {
-			t.Errorf("%s: the arithmetic is told as\n%s, want\n%s", line[0], part.How, line[1])
+			t.Errorf("%s: the arithmetic is given as\n%s, want\n%s", line[0], part.How, line[1])
 		}
 	}
 	path := filepath.Join("testdata", "worst_case_"+env+".md")
@@ -284,8 +284,8 @@ func prices(t *testing.T) map[string]float64 {
 	return each
 }
 
-// reckon adds up the ceilings that the plan holds.
-func reckon(t *testing.T, p planned, env string) worstCase {
+// addUp adds up the ceilings that the plan holds.
+func addUp(t *testing.T, p planned, env string) worstCase {
 	t.Helper()
 	const quota, million = 1000, 1000000 // the stand-in's quota of concurrent executions
 	price := prices(t)

@@ -428,9 +428,8 @@ func braked(contract description, before string) (list []string) {
 	return slices.Compact(list)
 }
 
-// brakeGrants is the proof that the brake touches the listed functions and no others. What
-// it may do to its own item and to its stage stands in policies beside; TestApply looks at
-// those.
+// brakeGrants is the proof that the brake touches the listed functions and no others. Policies of
+// their own say what it may do to its own item and its stage; TestApply looks at those.
 func brakeGrants(contract description) []string {
 	grants := []string{"sns:Publish sekisho-dev-money"}
 	for _, function := range braked(contract, "function:sekisho-dev-") {

@@ -221,8 +221,11 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// TestDeclarations: each variable has a type, each variable and output a description, and a
-// module takes ten variables or fewer.
+// attributes of an object: terraform fmt sets those of the first level in by four.
+var attributes = regexp.MustCompile(`(?m)^    (\w+) += `)
+
+// TestDeclarations: each variable has a type, each variable and output a description, which
+// names every attribute of an object, and a module takes ten variables or fewer.
 func TestDeclarations(t *testing.T) {
 	roots := modules(t)
 	for _, env := range []string{".", "envs/dev", "envs/prod", "envs/account"} {
@@ -239,6 +242,11 @@ func TestDeclarations(t *testing.T) {
 		for _, v := range variables {
 			if v.kind == "" {
 				t.Errorf("%s: variable %s has no type", module, v.name)
+			}
+			for _, attribute := range attributes.FindAllStringSubmatch(v.kind, -1) {
+				if !strings.Contains(v.description, attribute[1]) {
+					t.Errorf("%s: the description of %s does not say what %s is", module, v.name, attribute[1])
+				}
 			}
 		}
 		if strings.Contains(module, "modules") && len(variables) > 10 {

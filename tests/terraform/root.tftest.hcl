@@ -142,7 +142,7 @@ run "brake_stops_what_serves_calls" {
 
   assert {
     condition     = output.brake == "sekisho brake off --region us-east-1 --function demo-brake"
-    error_message = "The stack tells how to release the brake."
+    error_message = "An output has the command that releases the brake."
   }
 }
 

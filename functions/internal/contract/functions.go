@@ -42,13 +42,9 @@ func (a *API) Function(name string) Function {
 
 // NeverBraked lists the functions that the spending brake must leave alone, in order.
 func (a *API) NeverBraked() []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(a.functions.named)) {
-		if !a.functions.named[name].Braked {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := slices.AppendSeq(a.Functions(), maps.Keys(a.functions.named))
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return a.Function(name).Braked })
 }
 
 // fallbackName is the entry that the others start from.

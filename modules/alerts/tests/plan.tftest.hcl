@@ -23,7 +23,7 @@ run "defaults" {
 
   assert {
     condition     = toset([for n in aws_budgets_budget.this.notification : "${n.notification_type} ${n.threshold}"]) == toset(["ACTUAL 50", "ACTUAL 80", "ACTUAL 100", "FORECASTED 100"])
-    error_message = "Finance is told at 50, 80 and 100 % spent, and at 100 % forecast."
+    error_message = "Finance hears at 50, 80 and 100 % spent, and at 100 % forecast."
   }
 
   assert {

@@ -86,7 +86,7 @@ func TestByHand(t *testing.T) {
 }
 
 // TestCountsPerCall spells out what the measurement must say of single calls: the promise of
-// one write for a success and none for what is denied from memory, but for settle's count.
+// one write for a success and none for what is denied from memory, except for settle's count.
 func TestCountsPerCall(t *testing.T) {
 	m := model(t).Measured
 	for kind, want := range map[cost.Kind]struct{ requests, reads, writes, authorizer, mcp, business, settle int64 }{
