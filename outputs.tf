@@ -55,6 +55,11 @@ output "concurrency" {
     condition     = lookup(data.aws_default_tags.this.tags, local.tag.key, null) == local.tag.value
     error_message = "The budget counts what is tagged ${local.tag.key} = ${local.tag.value}, and the provider does not tag so. Add to provider \"aws\": default_tags { tags = { ${local.tag.key} = \"${local.tag.value}\" } }."
   }
+
+  precondition {
+    condition     = length(local.misspelt) == 0
+    error_message = "There is no such setting: ${join(", ", local.misspelt)}. See variables.tf of the stack for what there is, and for the spelling."
+  }
 }
 
 output "worst_case_usd_per_hour" {
@@ -91,10 +96,5 @@ output "applied" {
     access_log_format = module.api.access_log_format
     throttle          = module.api.throttle
     functions         = { for name, function in merge(module.function, { brake = module.brake }) : name => merge(function.applied, { name = function.name }) }
-  }
-
-  precondition {
-    condition     = length(local.misspelt) == 0
-    error_message = "There is no such setting: ${join(", ", local.misspelt)}. See variables.tf of the stack for what there is, and for the spelling."
   }
 }

@@ -193,7 +193,7 @@ run "refuses_what_is_misspelt" {
     cost       = { emails = ["a@example.com"] }
   }
 
-  expect_failures = [output.applied]
+  expect_failures = [output.concurrency]
 }
 
 run "brake_stops_what_it_is_told" {
