@@ -1,29 +1,31 @@
-terraform {
-  required_version = ">= 1.11"
+# The stack, with what terraform.tfvars says. main.tf, variables.tf and outputs.tf are the same in
+# dev and prod: edit those of dev, and `go test ./tests/terraform -run TestEnvironments -update`
+# copies them. In a repository of your own, copy this directory and let source name a release of
+# this one.
 
-  required_providers {
-    aws = {
-      source  = "hashicorp/aws"
-      version = ">= 5.100"
-    }
-  }
+module "sekisho" {
+  source = "../.."
 
-  # Bucket, key and region come from backend.hcl: `terraform init -backend-config=backend.hcl`.
-  # The lock is a file beside the state, so no DynamoDB table is needed.
-  backend "s3" {
-    use_lockfile = true
-    encrypt      = true
-  }
-}
+  name              = var.name
+  dist              = var.dist
+  plans             = var.plans
+  settings          = var.settings
+  upstream          = var.upstream
+  functions         = var.functions
+  api               = var.api
+  tables            = var.tables
+  observability     = var.observability
+  cost              = var.cost
+  concurrency_quota = var.concurrency_quota
 
-provider "aws" {
-  region = var.region
-
-  # The budget counts what carries the first tag.
-  default_tags {
-    tags = {
-      sekisho-stack = var.name
-      managed-by    = "terraform"
-    }
+  as_written = {
+    plans         = var.plans
+    settings      = var.settings
+    upstream      = var.upstream
+    functions     = var.functions
+    api           = var.api
+    tables        = var.tables
+    observability = var.observability
+    cost          = var.cost
   }
 }

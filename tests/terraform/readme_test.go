@@ -208,16 +208,18 @@ func declare(file *hcl.File, block *hclsyntax.Block) declaration {
 func TestEnvironments(t *testing.T) {
 	root, err := stack.Root()
 	must(t, err)
-	shared, err := os.ReadFile(filepath.Join(root, "envs/dev/stack.tf"))
-	must(t, err)
-	path := filepath.Join(root, "envs/prod/stack.tf")
-	if *update {
-		must(t, os.WriteFile(path, shared, 0o644))
-	}
-	have, err := os.ReadFile(path)
-	must(t, err)
-	if string(have) != string(shared) {
-		t.Errorf("%s is not that of dev: go test ./tests/terraform -run TestEnvironments -update", path)
+	for _, name := range []string{"main.tf", "variables.tf", "outputs.tf"} {
+		shared, err := os.ReadFile(filepath.Join(root, "envs/dev", name))
+		must(t, err)
+		path := filepath.Join(root, "envs/prod", name)
+		if *update {
+			must(t, os.WriteFile(path, shared, 0o644))
+		}
+		have, err := os.ReadFile(path)
+		must(t, err)
+		if string(have) != string(shared) {
+			t.Errorf("%s is not that of dev: go test ./tests/terraform -run TestEnvironments -update", path)
+		}
 	}
 }
 

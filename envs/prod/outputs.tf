@@ -1,0 +1,34 @@
+output "mcp_url" {
+  description = "Address for MCP clients."
+  value       = module.sekisho.mcp_url
+}
+
+output "api_url" {
+  description = "Base address of the REST API."
+  value       = module.sekisho.api_url
+}
+
+output "sizing" {
+  description = "Suggested reservations, from the declared traffic."
+  value       = module.sekisho.sizing
+}
+
+output "worst_case_usd_per_hour" {
+  description = "The most that an hour can cost, from the ceilings, with the arithmetic of each part."
+  value       = module.sekisho.worst_case_usd_per_hour
+}
+
+output "worst_case_usd_before_brake" {
+  description = "The most that a runaway can cost until the brake has stopped it."
+  value       = module.sekisho.worst_case_usd_before_brake
+}
+
+output "brake" {
+  description = "The command that releases the brake; `brake status` shows how it stands."
+  value       = module.sekisho.brake
+}
+
+output "stack" {
+  description = "Everything else that the stack has to tell."
+  value       = module.sekisho
+}

@@ -1,0 +1,78 @@
+# Types, defaults and checks of the settings are in ../../variables.tf. Here they are of any type,
+# so that a misspelt attribute reaches that file, which refuses it: a type would drop it silently.
+# Null takes the default.
+
+variable "region" {
+  description = "AWS region, such as us-east-1."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z]{2}(-[a-z]+)+-[0-9]$", var.region))
+    error_message = "region takes the code of an AWS region, such as us-east-1 or ap-northeast-1."
+  }
+}
+
+variable "name" {
+  description = "Name of the stack."
+  type        = string
+}
+
+variable "dist" {
+  description = "Directory with the functions' zips."
+  type        = string
+  default     = "../../dist"
+}
+
+variable "plans" {
+  description = "Monthly limit per key, by plan."
+  type        = any
+  default     = null
+}
+
+variable "settings" {
+  description = "How the stack behaves."
+  type        = any
+  default     = null
+}
+
+variable "upstream" {
+  description = "What the tools external.* call, and how often."
+  type        = any
+  default     = null
+}
+
+variable "functions" {
+  description = "What is to differ for a function, by its name."
+  type        = any
+  default     = null
+}
+
+variable "api" {
+  description = "Stage, throttle and domain of the gateway."
+  type        = any
+  default     = null
+}
+
+variable "tables" {
+  description = "Protection and ceilings of the tables."
+  type        = any
+  default     = null
+}
+
+variable "observability" {
+  description = "Logs, traces and alarms."
+  type        = any
+  default     = null
+}
+
+variable "cost" {
+  description = "Budget, anomalies, and who hears of them."
+  type        = any
+  default     = null
+}
+
+variable "concurrency_quota" {
+  description = "The account's quota of concurrent executions; null asks Service Quotas."
+  type        = number
+  default     = null
+}
