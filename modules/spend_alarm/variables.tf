@@ -70,7 +70,7 @@ variable "topic_arns" {
 }
 
 variable "api" {
-  description = "Name and stage of the API, which its metrics are filed under."
+  description = "The API's name and stage, which its metrics are filed under."
   type = object({
     name  = string
     stage = string
