@@ -1,7 +1,7 @@
-# Which functions there are, and what each gets. The contract says which functions serve
-# it; one that it names and that is not listed below starts from the defaults, with no
-# table and no environment of its own. So a new tool needs no line of Terraform, until it
-# wants something that the others don't.
+# Which functions there are, and what each gets. The contract says which functions serve it and,
+# in x-sekisho-functions, what they run with; one that is not listed below has no rights to any
+# table and no environment of its own. So a new tool needs no line of Terraform, until it wants
+# something that the others don't.
 
 locals {
   contract_path = coalesce(var.api.contract, "${path.module}/functions/internal/contract/openapi.yaml")
@@ -10,10 +10,13 @@ locals {
   operations = [for operation in flatten([for item in local.contract.paths : [for operation in item : operation]]) : operation if can(operation.responses)]
   served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
-  # What starts a function, and by how many methods of the API. A method that asks for a key
-  # starts the authorizer; a record of the log starts settle, three times if it fails.
+  names = toset(concat(["authorizer", "settle"], local.served))
+
+  # What starts a function, and how many starts a call of every method comes to. A method that
+  # asks for a key starts the authorizer; a record of the log starts settle, three times if it
+  # fails.
   started_by = merge(
-    { for name in local.names : name => contains(local.served, name) ? "api" : "message" },
+    { for name in toset(local.served) : name => "api" },
     { authorizer = "authorizer", settle = "log", mcp = "proxy" },
   )
   methods = merge(
@@ -24,15 +27,36 @@ locals {
     },
   )
 
-  names = toset(concat(["authorizer", "settle"], local.served))
+  # The contract's table: an entry says what differs from the default's.
+  table = {
+    for name in setunion(local.names, ["brake"]) :
+    name => merge(local.contract.x-sekisho-functions.default, lookup(local.contract.x-sekisho-functions, name, {}))
+  }
 
-  # The brake stops what serves calls, but for account: key holders are to see their usage.
-  # It is no part of the functions below: its environment names the API, which is made after
-  # them, so modules/cost_guard makes it.
-  never_braked = ["authorizer", "account", "settle", "brake"]
+  # What is given for a function comes before the table.
+  as_in_table = { memory_mb = null, timeout_seconds = null, architecture = null, reserved_concurrency = null, environment = {}, traffic = null }
+  given       = { for name in local.names : name => lookup(var.functions, name, local.as_in_table) }
+  runtimes = {
+    for name, given in local.given : name => {
+      memory_mb       = coalesce(given.memory_mb, local.table[name].memory_mb)
+      timeout_seconds = coalesce(given.timeout_seconds, local.table[name].timeout_seconds)
+      architecture    = coalesce(given.architecture, "arm64")
+      tracing         = var.observability.tracing
+    }
+  }
+
+  never_braked  = [for name, function in local.table : name if !function.braked]
+  can_be_braked = sort(setsubtract(local.served, local.never_braked))
+
+  # The brake is made after the API, whose ID it is given, so it is not one of local.functions.
   brake = {
-    functions = coalesce(var.cost.brake.functions, sort(setsubtract(local.served, local.never_braked)))
-    runtime   = { memory_mb = 128, timeout_seconds = 60, architecture = var.cost.brake.architecture, tracing = var.observability.tracing }
+    functions = coalesce(var.cost.brake.functions, local.can_be_braked)
+    runtime = {
+      memory_mb       = local.table.brake.memory_mb
+      timeout_seconds = local.table.brake.timeout_seconds
+      architecture    = var.cost.brake.architecture
+      tracing         = var.observability.tracing
+    }
   }
 
   table_arns = {
@@ -42,13 +66,9 @@ locals {
 
   key_cache = { SEKISHO_KEY_CACHE_SECONDS = tostring(var.settings.key_cache_seconds) }
 
-  # memory_mb and timeout_seconds are what the function needs to do its work well; see the
-  # README for how they were measured. mcp and external wait for others, so they may take
-  # nearly all of the gateway's 29 seconds.
+  # The environment of each function, and its rights beyond its own log.
   definitions = {
     authorizer = {
-      memory_mb       = 256
-      timeout_seconds = 5
       environment = merge(local.key_cache, {
         SEKISHO_ACCOUNTS_TABLE        = module.usage.names.accounts
         SEKISHO_USAGE_TABLE           = module.usage.names.usage
@@ -63,8 +83,6 @@ locals {
     }
 
     account = {
-      memory_mb       = 256
-      timeout_seconds = 10
       environment = {
         SEKISHO_ACCOUNTS_TABLE = module.usage.names.accounts
         SEKISHO_USAGE_TABLE    = module.usage.names.usage
@@ -77,15 +95,13 @@ locals {
     }
 
     mcp = {
-      memory_mb       = 512
-      timeout_seconds = 28
       # Collecting only near the limit halves the function's CPU time.
       environment = merge(local.key_cache, {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
         GOGC                    = "off"
-        GOMEMLIMIT              = "${floor(0.8 * try(coalesce(var.functions.mcp.memory_mb), 512))}MiB"
+        GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
       statements = [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
@@ -94,12 +110,10 @@ locals {
 
     # Without an upstream it only says so, and needs nothing.
     external = {
-      memory_mb       = 256
-      timeout_seconds = 25
       environment = {
         SEKISHO_USAGE_TABLE              = module.usage.names.usage
-        SEKISHO_UPSTREAM_URL             = try(coalesce(var.upstream.url), "")
-        SEKISHO_UPSTREAM_TOKEN_PARAMETER = try(coalesce(var.upstream.token_parameter), "")
+        SEKISHO_UPSTREAM_URL             = var.upstream.url == null ? "" : var.upstream.url
+        SEKISHO_UPSTREAM_TOKEN_PARAMETER = var.upstream.token_parameter == null ? "" : var.upstream.token_parameter
         SEKISHO_UPSTREAM_BURST           = tostring(var.upstream.burst)
         SEKISHO_UPSTREAM_RATE_PER_SECOND = tostring(var.upstream.rate_per_second)
         SEKISHO_PUBLISH_PER_DAY          = tostring(var.upstream.publish_per_day)
@@ -117,9 +131,7 @@ locals {
 
     # A transaction needs the permissions of its parts.
     settle = {
-      memory_mb       = 128
-      timeout_seconds = 30
-      environment     = { SEKISHO_USAGE_TABLE = module.usage.names.usage }
+      environment = { SEKISHO_USAGE_TABLE = module.usage.names.usage }
       statements = [
         { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
       ]
@@ -127,20 +139,15 @@ locals {
   }
 
   functions = {
-    for name in local.names : name => {
-      runtime = {
-        memory_mb       = try(coalesce(var.functions[name].memory_mb), local.definitions[name].memory_mb, 256)
-        timeout_seconds = try(coalesce(var.functions[name].timeout_seconds), local.definitions[name].timeout_seconds, 5)
-        architecture    = try(coalesce(var.functions[name].architecture), "arm64")
-        tracing         = var.observability.tracing
-      }
-      reserved_concurrency = try(coalesce(var.functions[name].reserved_concurrency), -1)
-      traffic              = try(var.functions[name].traffic, null)
+    for name, given in local.given : name => {
+      runtime              = local.runtimes[name]
+      reserved_concurrency = coalesce(given.reserved_concurrency, -1)
+      traffic              = given.traffic
       statements           = try(local.definitions[name].statements, [])
       environment = merge(
         { SEKISHO_LOG_LEVEL = var.settings.log_level },
         try(local.definitions[name].environment, {}),
-        try(var.functions[name].environment, {}),
+        given.environment,
       )
     }
   }

@@ -43,8 +43,8 @@ module "usage" {
   }
 }
 
-module "cost_guard" {
-  source = "./modules/cost_guard"
+module "alerts" {
+  source = "./modules/alerts"
 
   name     = var.name
   location = local.location
@@ -62,35 +62,7 @@ module "cost_guard" {
     monitor_arn = var.cost.monitor_arn
   }
 
-  live   = var.cost.live
-  prices = { table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
-
-  brake = {
-    zip                = "${var.dist}/brake.zip"
-    runtime            = local.brake.runtime
-    api_id             = module.api.id
-    accounts_table     = module.usage.names.accounts
-    functions          = [for name in local.brake.functions : "${var.name}-${name}"]
-    percent            = var.cost.brake.percent
-    log_retention_days = var.observability.log_retention_days
-  }
-
-  stack = {
-    unreserved_concurrency = max(0, local.quota - local.reserved)
-    api                    = merge(var.api.throttle, { name = var.name, stage = var.api.stage, methods = length(local.operations) })
-    tables                 = { for role, name in module.usage.names : role => { name = name, max_units_per_second = var.tables.max_units_per_second } }
-    functions = merge(
-      { brake = merge(local.brake.runtime, { name = "${var.name}-brake", started_by = "message" }) },
-      {
-        for name, function in local.functions : name => merge(function.runtime, {
-          name                 = "${var.name}-${name}"
-          started_by           = local.started_by[name]
-          methods              = local.methods[name]
-          reserved_concurrency = function.reserved_concurrency
-        })
-      },
-    )
-  }
+  publishing_roles = { brake = "${var.name}-brake" }
 }
 
 module "function" {
@@ -106,7 +78,7 @@ module "function" {
   reserved_concurrency = each.value.reserved_concurrency
   log_retention_days   = var.observability.log_retention_days
   traffic              = each.value.traffic
-  alarms               = { topic_arns = [module.cost_guard.topic_arn] }
+  alarms               = { topic_arns = [module.alerts.topic_arn] }
 }
 
 module "api" {
@@ -132,17 +104,81 @@ module "api" {
   }
 }
 
+# What the functions run with, for those who price it: started_by and methods say what bounds
+# how often each of them starts.
+locals {
+  deployed = {
+    for name, function in local.functions : name => {
+      name                 = "${var.name}-${name}"
+      started_by           = local.started_by[name]
+      methods              = local.methods[name]
+      memory_mb            = function.runtime.memory_mb
+      timeout_seconds      = function.runtime.timeout_seconds
+      architecture         = function.runtime.architecture
+      reserved_concurrency = function.reserved_concurrency
+    }
+  }
+
+  # A weekend that nobody watches may not use up the month.
+  hours_unwatched = 72
+  usd_per_hour    = var.cost.live.usd_per_hour == null ? ceil(var.cost.monthly_usd / local.hours_unwatched * 10000) / 10000 : var.cost.live.usd_per_hour
+}
+
+module "spend_alarm" {
+  source = "./modules/spend_alarm"
+
+  name       = var.name
+  region     = local.location.region
+  topic_arns = [module.alerts.topic_arn]
+  trip       = { usd_per_hour = local.usd_per_hour, datapoints = var.cost.live.datapoints, of = var.cost.live.of }
+  prices     = { table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
+  api        = { name = var.name, stage = var.api.stage }
+  functions  = local.deployed
+  tables     = module.usage.names
+}
+
+module "worst_case" {
+  source = "./modules/worst_case"
+
+  prices                 = module.spend_alarm.prices
+  trip                   = module.spend_alarm.trip
+  api                    = merge(var.api.throttle, { methods = length(local.operations) })
+  functions              = merge(local.deployed, { brake = merge(local.brake.runtime, { methods = 0 }) })
+  tables                 = { for role in keys(module.usage.names) : role => var.tables.max_units_per_second }
+  unreserved_concurrency = max(0, local.quota - local.reserved)
+}
+
+module "brake" {
+  source = "./modules/brake"
+
+  name               = var.name
+  location           = local.location
+  zip                = "${var.dist}/brake.zip"
+  runtime            = local.brake.runtime
+  functions          = [for name in local.brake.functions : "${var.name}-${name}"]
+  api                = { id = module.api.id, stage = var.api.stage }
+  accounts_table     = module.usage.names.accounts
+  log_retention_days = var.observability.log_retention_days
+
+  obeys = {
+    topic_name     = module.alerts.topic_name
+    alarm_names    = [module.spend_alarm.name]
+    budget_name    = module.alerts.budget_name
+    budget_percent = var.cost.brake.percent
+  }
+}
+
 module "observability" {
   source = "./modules/observability"
 
   name       = var.name
   region     = local.location.region
   tables     = module.usage.names
-  topic_arns = [module.cost_guard.topic_arn]
+  topic_arns = [module.alerts.topic_arn]
   alarms     = var.observability.alarms
 
   functions = {
-    for name, function in merge(module.function, { brake = module.cost_guard.brake }) : name => {
+    for name, function in merge(module.function, { brake = module.brake }) : name => {
       name                 = function.name
       log_group            = function.log_group
       memory_mb            = function.applied.memory_mb
@@ -152,8 +188,8 @@ module "observability" {
   }
 
   money = {
-    prices             = module.cost_guard.prices.usd_for_one
-    alarm_usd_per_hour = module.cost_guard.live.usd_per_hour
+    prices             = module.spend_alarm.prices.usd_for_one
+    alarm_usd_per_hour = module.spend_alarm.trip.usd_per_hour
   }
 
   api = {

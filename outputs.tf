@@ -25,7 +25,7 @@ output "access_log_group" {
 
 output "topic_arn" {
   description = "ARN of the topic that carries everything about money."
-  value       = module.cost_guard.topic_arn
+  value       = module.alerts.topic_arn
 }
 
 output "dashboard_name" {
@@ -55,26 +55,35 @@ output "concurrency" {
     condition     = lookup(data.aws_default_tags.this.tags, local.tag.key, null) == local.tag.value
     error_message = "The budget counts what is tagged ${local.tag.key} = ${local.tag.value}, and the provider does not tag so. Add to provider \"aws\": default_tags { tags = { ${local.tag.key} = \"${local.tag.value}\" } }."
   }
+
+  precondition {
+    condition     = length(local.misspelt) == 0
+    error_message = "There is no such setting: ${join(", ", local.misspelt)}. See variables.tf of the stack for what there is, and for the spelling."
+  }
 }
 
 output "worst_case_usd_per_hour" {
   description = "The most that an hour can cost, computed from the ceilings: usd, or null and in unbounded what to set; parts with their arithmetic."
-  value       = module.cost_guard.worst_case_usd_per_hour
+  value       = module.worst_case.usd_per_hour
 }
 
 output "worst_case_usd_before_brake" {
   description = "The most that a runaway can cost until the brake has stopped it: the worst hour times the live alarm's delay."
-  value       = module.cost_guard.worst_case_usd_before_brake
+  value       = module.worst_case.usd_before_brake
 }
 
 output "live_alarm" {
   description = "The alarm on dollars per hour: its names, the usd_per_hour at which it trips, and delay_seconds until everything is stopped."
-  value       = merge(module.cost_guard.live, { names = module.cost_guard.alarm_names })
+  value = {
+    names         = [module.spend_alarm.name]
+    usd_per_hour  = module.spend_alarm.trip.usd_per_hour
+    delay_seconds = module.spend_alarm.trip.delay_seconds
+  }
 }
 
 output "brake" {
   description = "The command that releases the brake; with status in the place of off it shows how it stands."
-  value       = module.cost_guard.brake.release
+  value       = module.brake.release
 }
 
 output "applied" {
@@ -86,11 +95,6 @@ output "applied" {
     stage_variables   = module.api.stage_variables
     access_log_format = module.api.access_log_format
     throttle          = module.api.throttle
-    functions         = { for name, function in merge(module.function, { brake = module.cost_guard.brake }) : name => merge(function.applied, { name = function.name }) }
+    functions         = { for name, function in merge(module.function, { brake = module.brake }) : name => merge(function.applied, { name = function.name }) }
   }
-}
-
-output "setting_paths" {
-  description = "Every setting that the stack has, by its path, such as functions.mcp.memory_mb: what else is given to it, is misspelt."
-  value       = local.setting_paths
 }

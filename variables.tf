@@ -34,7 +34,15 @@ variable "plans" {
 }
 
 variable "settings" {
-  description = "How the stack behaves. upgrade_url: told to an agent whose limit is used up. key_cache_seconds: the longest that a revoked key lives on. denial_memory_seconds: how long an instance remembers a used-up key. allowed_origins: web pages that may call /mcp from a browser. tool_names: canonical (calendar.holidays) or underscore (calendar_holidays), for clients that take no dots. log_level: debug, info, warn or error."
+  description = <<-EOT
+    How the stack behaves.
+      - upgrade_url: an agent whose limit is used up is given this address.
+      - key_cache_seconds: the longest that a revoked key lives on.
+      - denial_memory_seconds: how long an instance remembers a used-up key.
+      - allowed_origins: web pages that may call /mcp from a browser.
+      - tool_names: canonical (calendar.holidays) or underscore (calendar_holidays), for clients that take no dots.
+      - log_level: debug, info, warn or error.
+  EOT
   type = object({
     upgrade_url           = optional(string, "")
     key_cache_seconds     = optional(number, 30)
@@ -76,7 +84,16 @@ variable "settings" {
 }
 
 variable "upstream" {
-  description = "What the tools external.* call. url: below it lie /stats/ID and /publications; null for no upstream, which the tools then say. token_parameter: name of the SecureString in SSM Parameter Store that holds its bearer token; make it yourself, so that no plan and no state holds the token. token_key_arn: the KMS key of that parameter, if it is one of your own. burst and rate_per_second: how many calls at once and in the long run, over all instances. publish_per_day: publications per UTC day. timeout_seconds: of one attempt."
+  description = <<-EOT
+    What the tools external.* call.
+      - url: the address that /stats/ID and /publications are below; null for no upstream, and the tools say that there is none.
+      - token_parameter: name of the SecureString in SSM Parameter Store that holds its bearer token. Make it yourself, so that no plan and no state holds the token.
+      - token_key_arn: the KMS key of that parameter, if it is one of your own.
+      - burst: calls at once, over all instances.
+      - rate_per_second: calls per second in the long run.
+      - publish_per_day: publications per UTC day.
+      - timeout_seconds: of one attempt.
+  EOT
   type = object({
     url             = optional(string)
     token_parameter = optional(string)
@@ -91,7 +108,7 @@ variable "upstream" {
 
   validation {
     condition     = var.upstream.url == null ? var.upstream.token_parameter == null : can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?$", var.upstream.url))
-    error_message = "upstream.url takes an https:// address without credentials, query and fragment: it stands in plans in clear text. The token goes into SSM Parameter Store, and its parameter's name into upstream.token_parameter; without a url there is nothing to send it to."
+    error_message = "upstream.url takes an https:// address without credentials, query and fragment: plans show it in clear text. The token goes into SSM Parameter Store, and its parameter's name into upstream.token_parameter; without a url there is nothing to send it to."
   }
 
   validation {
@@ -122,7 +139,14 @@ variable "upstream" {
 }
 
 variable "functions" {
-  description = "What is to differ for a function, by its name (authorizer, settle, or one that the contract names): memory, timeout, architecture of its zip, reserved concurrency (-1 unreserved, 0 off, n), more environment, and its expected traffic for the suggested reservation."
+  description = <<-EOT
+    What is to differ for a function, by its name (authorizer, settle, or one that the contract names).
+      - memory_mb, timeout_seconds: instead of those in the contract's x-sekisho-functions.
+      - architecture: arm64 or x86_64, as its zip was built.
+      - reserved_concurrency: -1 for none, 0 to switch it off, n to set n aside and allow no more.
+      - environment: more environment variables.
+      - traffic: expected requests_per_second at the peak, and seconds that one takes; `sizing` suggests a reservation from it.
+  EOT
   type = map(object({
     memory_mb            = optional(number)
     timeout_seconds      = optional(number)
@@ -149,7 +173,13 @@ variable "functions" {
 }
 
 variable "api" {
-  description = "The gateway: contract (path of the OpenAPI description; null for the one in this repository), stage, throttle (ceiling on calls per second and at once of each method, over all keys; -1 for none) and a domain of your own."
+  description = <<-EOT
+    The gateway.
+      - contract: path of the OpenAPI description; null for the one in this repository.
+      - stage: name of the stage.
+      - throttle: ceiling on each method, over all keys: calls per second on average, and how many at once; -1 for none.
+      - domain: a domain of your own, with its certificate, and whether the execute-api address is switched off.
+  EOT
   type = object({
     contract = optional(string)
     stage    = optional(string, "live")
@@ -168,7 +198,12 @@ variable "api" {
 }
 
 variable "tables" {
-  description = "The tables: deletion protection, backups of the last 35 days, and a ceiling on the units per second that they may consume (null for none)."
+  description = <<-EOT
+    The tables.
+      - deletion_protection: whether AWS refuses to delete them.
+      - point_in_time_recovery: backups of the last 35 days.
+      - max_units_per_second: ceiling on the read and write units that each may consume; null for none.
+  EOT
   type = object({
     deletion_protection    = optional(bool, true)
     point_in_time_recovery = optional(bool, true)
@@ -182,7 +217,12 @@ variable "tables" {
 }
 
 variable "observability" {
-  description = "Days that logs are kept, X-Ray tracing (billed by trace), and the thresholds of the alarms (modules/observability says what they mean)."
+  description = <<-EOT
+    Logs, traces and alarms.
+      - log_retention_days: how long logs are kept.
+      - tracing: X-Ray, billed by trace.
+      - alarms: their thresholds; modules/observability says what they mean.
+  EOT
   type = object({
     log_retention_days = optional(number, 30)
     tracing            = optional(bool, false)
@@ -197,7 +237,17 @@ variable "observability" {
 }
 
 variable "cost" {
-  description = "Money: who is told (emails), the monthly budget in US dollars and the percentages of it at which they are told, and from how many dollars an anomaly is worth a message. monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own. live: the alarm on dollars per hour, estimated from live metrics (modules/cost_guard says how), that brakes within minutes. brake: from which percentage of the budget spent on it brakes, which functions it stops (null for all that serve calls but account) and the architecture of its zip. prices: US dollars to use instead of those in functions/internal/money/price/prices.json, by its names."
+  description = <<-EOT
+    Money.
+      - emails: who hears about it.
+      - monthly_usd: the monthly budget.
+      - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it.
+      - anomaly_usd: from how many dollars an anomaly is worth a message.
+      - monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own.
+      - live: the alarm on dollars per hour, estimated from live metrics, that brakes within minutes (modules/spend_alarm); usd_per_hour null for what would use up the budget in 72 hours; datapoints minutes above it of the last of.
+      - brake: from which percentage of the budget, spent, it brakes; which functions it stops (null for all that the contract lets it stop); the architecture of its zip.
+      - prices: US dollars to use instead of those in functions/internal/money/price/prices.json, by its names.
+  EOT
   type = object({
     emails           = optional(list(string), [])
     monthly_usd      = optional(number, 10)
@@ -222,12 +272,22 @@ variable "cost" {
 
   validation {
     condition     = length(setintersection(coalesce(var.cost.brake.functions, []), local.never_braked)) == 0
-    error_message = "cost.brake.functions names ${join(", ", setintersection(coalesce(var.cost.brake.functions, []), local.never_braked))}, which the brake never stops: without the authorizer and account nobody sees why, without settle failed calls stay charged. Name functions that serve calls: ${join(", ", setsubtract(local.served, local.never_braked))}."
+    error_message = "cost.brake.functions names ${join(", ", setintersection(coalesce(var.cost.brake.functions, []), local.never_braked))}, which the brake never stops: without the authorizer and account nobody sees why, without settle failed calls stay charged. Name functions that serve calls: ${join(", ", local.can_be_braked)}."
   }
 
   validation {
-    condition     = length(setsubtract(coalesce(var.cost.brake.functions, []), concat(local.served, local.never_braked))) == 0
-    error_message = "cost.brake.functions names what serves no calls: ${join(", ", setsubtract(coalesce(var.cost.brake.functions, []), concat(local.served, local.never_braked)))}. There are ${join(", ", setsubtract(local.served, local.never_braked))}."
+    condition     = length(setsubtract(coalesce(var.cost.brake.functions, []), keys(local.table))) == 0
+    error_message = "cost.brake.functions names what serves no calls: ${join(", ", setsubtract(coalesce(var.cost.brake.functions, []), keys(local.table)))}. There are ${join(", ", local.can_be_braked)}."
+  }
+
+  validation {
+    condition     = var.cost.live.usd_per_hour == null ? true : var.cost.live.usd_per_hour > 0
+    error_message = "cost.live.usd_per_hour must be above 0 US dollars an hour, or null for the monthly budget divided by 72 hours."
+  }
+
+  validation {
+    condition     = anytrue([for percent in var.cost.actual_percent : percent >= var.cost.brake.percent])
+    error_message = "cost.brake.percent is ${var.cost.brake.percent}, above every one of cost.actual_percent (${join(", ", var.cost.actual_percent)}): no message would put the brake on. Add ${var.cost.brake.percent} to cost.actual_percent, or lower cost.brake.percent."
   }
 }
 
@@ -242,29 +302,9 @@ variable "concurrency_quota" {
   }
 }
 
-# Which settings there are, by their paths, such as functions.mcp.memory_mb. Terraform drops
-# an attribute that a type does not have without a word, and a misspelt ceiling is no ceiling.
-# So the roots under envs/, which take any value, compare what they were given with this.
-
-locals {
-  settings = {
-    plans         = var.plans
-    settings      = var.settings
-    upstream      = var.upstream
-    functions     = var.functions
-    api           = var.api
-    tables        = var.tables
-    observability = var.observability
-    cost          = var.cost
-  }
-
-  setting_paths = toset(flatten([
-    for a, x in local.settings : try([
-      for b, y in x : concat(["${a}.${b}"], try([
-        for c, z in y : concat(["${a}.${b}.${c}"], try([
-          for d, _ in z : "${a}.${b}.${c}.${d}"
-        ], []))
-      ], []))
-    ], [])
-  ]))
+variable "as_written" {
+  description = "The settings as they were written, by the names of the variables above, before their types are applied: what is misspelt in them is refused. Left out, nothing is checked."
+  type        = any
+  default     = {}
+  nullable    = false
 }

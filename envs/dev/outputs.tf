@@ -32,13 +32,3 @@ output "stack" {
   description = "Everything else that the stack has to tell."
   value       = module.sekisho
 }
-
-output "settings" {
-  description = "The settings that were given, by their paths; the rest has its default."
-  value       = local.given_paths
-
-  precondition {
-    condition     = length(local.misspelt) == 0
-    error_message = "There is no such setting: ${join(", ", local.misspelt)}. See ../../variables.tf for what there is, and for the spelling."
-  }
-}

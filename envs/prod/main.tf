@@ -1,14 +1,7 @@
-provider "aws" {
-  region = var.region
-
-  # The budget tells this stack's costs by the first tag.
-  default_tags {
-    tags = {
-      sekisho-stack = var.name
-      managed-by    = "terraform"
-    }
-  }
-}
+# The stack, with what terraform.tfvars says. main.tf, variables.tf and outputs.tf are the same in
+# dev and prod: edit those of dev, and `go test ./tests/terraform -run TestEnvironments -update`
+# copies them. In a repository of your own, copy this directory and let source name a release of
+# this one.
 
 module "sekisho" {
   source = "../.."
@@ -24,4 +17,15 @@ module "sekisho" {
   observability     = var.observability
   cost              = var.cost
   concurrency_quota = var.concurrency_quota
+
+  as_written = {
+    plans         = var.plans
+    settings      = var.settings
+    upstream      = var.upstream
+    functions     = var.functions
+    api           = var.api
+    tables        = var.tables
+    observability = var.observability
+    cost          = var.cost
+  }
 }

@@ -1,5 +1,6 @@
-# Handed on as they are: types, defaults and checks stand in the variables.tf at the top of
-# the repository. Null takes the default.
+# Types, defaults and checks of the settings are in ../../variables.tf. Here they are of any type,
+# so that a misspelt attribute reaches that file, which refuses it: a type would drop it silently.
+# Null takes the default.
 
 variable "region" {
   description = "AWS region, such as us-east-1."
@@ -65,7 +66,7 @@ variable "observability" {
 }
 
 variable "cost" {
-  description = "Budget, anomalies, and who is told."
+  description = "Budget, anomalies, and who hears of them."
   type        = any
   default     = null
 }

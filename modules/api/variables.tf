@@ -16,7 +16,9 @@ variable "contract" {
 }
 
 variable "location" {
-  description = "Where the API and its functions live. ARNs are composed from it, so that the plan shows the API in full."
+  description = <<-EOT
+    Where the API and its functions live: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+  EOT
   type = object({
     partition  = string
     region     = string
@@ -26,7 +28,11 @@ variable "location" {
 }
 
 variable "functions" {
-  description = "The functions that serve the API and its authorizer, by the name that the contract uses: the function's name in AWS, and its timeout."
+  description = <<-EOT
+    The functions that serve the API and its authorizer, by the name that the contract uses.
+      - name: the function's name in AWS.
+      - timeout_seconds: its timeout, which must end before the gateway gives up.
+  EOT
   type = map(object({
     name            = string
     timeout_seconds = number
@@ -42,7 +48,12 @@ variable "authorizer" {
 }
 
 variable "throttle" {
-  description = "Ceiling on each method of the stage: calls per second on average, and how many at once. API Gateway throttles each method for itself, as a target that it keeps as best it can. -1 is no ceiling but the account's."
+  description = <<-EOT
+    Ceiling on each method of the stage. API Gateway throttles each method separately, as a target that it keeps as best it can.
+      - rate_per_second: calls per second on average.
+      - burst: calls at once.
+    With -1 only the account's ceiling holds.
+  EOT
   type = object({
     rate_per_second = optional(number, 20)
     burst           = optional(number, 40)
@@ -62,7 +73,11 @@ variable "throttle" {
 }
 
 variable "access_log" {
-  description = "Days that the access log is kept, and the function that gives failed calls their units back."
+  description = <<-EOT
+    The record of every request.
+      - retention_days: how long it is kept.
+      - settle: the function that gives failed calls their units back.
+  EOT
   type = object({
     retention_days = optional(number, 30)
     settle = object({
@@ -73,7 +88,12 @@ variable "access_log" {
 }
 
 variable "domain" {
-  description = "A domain of your own: its name, the ACM certificate in the same region, and whether the execute-api address is switched off. Null for none."
+  description = <<-EOT
+    A domain of your own; null for none.
+      - name: a host name.
+      - certificate_arn: its ACM certificate, in the same region.
+      - disable_default_address: whether the execute-api address is switched off.
+  EOT
   type = object({
     name                    = string
     certificate_arn         = string

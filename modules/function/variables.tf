@@ -16,7 +16,9 @@ variable "zip" {
 }
 
 variable "location" {
-  description = "Where the function lives. ARNs are composed from it, so that the plan shows policies in full."
+  description = <<-EOT
+    Where the function lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+  EOT
   type = object({
     partition  = string
     region     = string
@@ -26,14 +28,19 @@ variable "location" {
 }
 
 variable "runtime" {
-  description = "What the function gets: memory in MB (CPU grows with it), timeout in seconds, architecture (arm64 costs a fifth less), X-Ray tracing (billed by trace)."
+  description = <<-EOT
+    What the function gets.
+      - memory_mb: CPU grows with it.
+      - timeout_seconds: of one invocation.
+      - architecture: arm64 or x86_64, as the zip was built; arm64 costs a fifth less.
+      - tracing: X-Ray, billed by trace.
+  EOT
   type = object({
-    memory_mb       = optional(number, 256)
-    timeout_seconds = optional(number, 5)
+    memory_mb       = number
+    timeout_seconds = number
     architecture    = optional(string, "arm64")
     tracing         = optional(bool, false)
   })
-  default  = {}
   nullable = false
 
   validation {
@@ -60,7 +67,11 @@ variable "environment" {
 }
 
 variable "statements" {
-  description = "What the function may do besides writing to its own log group: lists of actions, each with the ARNs that they are allowed on."
+  description = <<-EOT
+    What the function may do besides writing to its own log group.
+      - actions: each in full.
+      - resources: the ARNs that they are allowed on.
+  EOT
   type = list(object({
     actions   = list(string)
     resources = list(string)
@@ -104,7 +115,11 @@ variable "log_retention_days" {
 }
 
 variable "alarms" {
-  description = "Alarms on the function's errors and throttles, over 5 minutes each, and the SNS topics that they notify; null for none."
+  description = <<-EOT
+    Alarms on the function, over 5 minutes each; null for none.
+      - topic_arns: the SNS topics that they notify.
+      - errors_above, throttles_above: how many are still all right.
+  EOT
   type = object({
     topic_arns      = optional(list(string), [])
     errors_above    = optional(number, 5)
@@ -119,7 +134,11 @@ variable "alarms" {
 }
 
 variable "traffic" {
-  description = "Expected load, for the suggested reservation: requests_per_second at the peak, and seconds that one takes on average. Null when unknown."
+  description = <<-EOT
+    Expected load, for the suggested reservation; null when unknown.
+      - requests_per_second: at the peak.
+      - seconds: that one request takes on average.
+  EOT
   type = object({
     requests_per_second = number
     seconds             = number

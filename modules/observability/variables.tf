@@ -16,7 +16,11 @@ variable "region" {
 }
 
 variable "api" {
-  description = "The API that is watched: its name and stage (its metrics are filed under both) and the log group of its access log."
+  description = <<-EOT
+    The API that is watched.
+      - name, stage: its metrics are filed under both.
+      - access_log_group: the log group of its access log.
+  EOT
   type = object({
     name             = string
     stage            = string
@@ -26,7 +30,13 @@ variable "api" {
 }
 
 variable "functions" {
-  description = "The functions that are watched, by role such as mcp: name, log group, memory and architecture (for dollars), and reserved concurrency (-1 for none)."
+  description = <<-EOT
+    The functions that are watched, by role such as mcp.
+      - name: the function's name in AWS.
+      - log_group: the log group that it writes to.
+      - memory_mb, architecture: what a second of it is billed by.
+      - reserved_concurrency: -1 for none.
+  EOT
   type = map(object({
     name                 = string
     log_group            = string
@@ -50,7 +60,11 @@ variable "refunds" {
 }
 
 variable "money" {
-  description = "Prices in US dollars for one, as terms of arithmetic by the names of the table of prices (such as lambda_request = \"0.2 / 1000000\"), and the dollars per hour at which the live alarm trips."
+  description = <<-EOT
+    What the dashboard's dollars are made of.
+      - prices: in US dollars for one, as terms of arithmetic by the names of the table of prices, such as lambda_request = "0.2 / 1000000".
+      - alarm_usd_per_hour: the dollars per hour at which the live alarm trips.
+  EOT
   type = object({
     prices             = map(string)
     alarm_usd_per_hour = number
@@ -77,7 +91,12 @@ variable "topic_arns" {
 }
 
 variable "alarms" {
-  description = "When to wake somebody. refusals_above: answers of 4xx in 5 minutes, denials among them, as an agent in a loop against a used-up key gives. failures_above: answers of 5xx in 5 minutes. latency_ms_above: 95th percentile over 15 minutes."
+  description = <<-EOT
+    When to wake somebody.
+      - refusals_above: answers of 4xx in 5 minutes, denials among them, as an agent in a loop against a used-up key gets.
+      - failures_above: answers of 5xx in 5 minutes.
+      - latency_ms_above: 95th percentile over 15 minutes.
+  EOT
   type = object({
     refusals_above   = optional(number, 500)
     failures_above   = optional(number, 20)

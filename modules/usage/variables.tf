@@ -10,7 +10,11 @@ variable "name" {
 }
 
 variable "protection" {
-  description = "What keeps the data from being lost: deletion_protection refuses to destroy the tables, point_in_time_recovery keeps 35 days of backups (billed by size)."
+  description = <<-EOT
+    What keeps the data from being lost.
+      - deletion_protection: refuses to destroy the tables.
+      - point_in_time_recovery: keeps 35 days of backups, billed by size.
+  EOT
   type = object({
     deletion_protection    = optional(bool, true)
     point_in_time_recovery = optional(bool, true)
@@ -20,7 +24,10 @@ variable "protection" {
 }
 
 variable "max_units_per_second" {
-  description = "Ceiling on what the tables may consume on demand, in read and write request units per second and table; null for AWS's own ceiling. Above it calls are refused with 503, never admitted uncounted."
+  description = <<-EOT
+    Ceiling on what each table may consume on demand. Above it calls are refused with 503, never admitted uncounted.
+      - read, write: request units per second; null for AWS's own ceiling.
+  EOT
   type = object({
     read  = optional(number)
     write = optional(number)

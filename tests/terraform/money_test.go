@@ -42,10 +42,7 @@ func TestMoney(t *testing.T) {
 	t.Run("README", func(t *testing.T) { verifyWorstCaseInReadme(t, worst) })
 }
 
-const (
-	costGuard = "module.sekisho.module.cost_guard."
-	spendRate = costGuard + "aws_cloudwatch_metric_alarm.spend_rate"
-)
+const spendRate = "module.sekisho.module.spend_alarm.aws_cloudwatch_metric_alarm.this"
 
 // verifySpendRate evaluates the alarm's expressions over minutes that are made up, against
 // dollars that were computed by hand. Prices are those of prices.json: 3.50 for a million
@@ -84,9 +81,11 @@ func verifySpendRate(t *testing.T, p planned) {
 	}
 	// The functions behind the API other than mcp: 60 s in the first minute, none in the last.
 	behindGB := 0.0
-	for role, f := range p.functions() {
-		if !slices.Contains([]string{"authorizer", "mcp", "settle", "brake"}, role) {
-			behindGB = max(behindGB, f["memory_size"].(float64)/1024)
+	for _, item := range p.contract.Paths {
+		for _, op := range item {
+			if role := op.Sekisho.Function; role != "" && role != "mcp" {
+				behindGB = max(behindGB, p.functions()[role]["memory_size"].(float64)/1024)
+			}
 		}
 	}
 	want := metricmath.Series{
@@ -195,7 +194,7 @@ func (p planned) output(name string, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// bill is what the two outputs on the worst case tell.
+// bill is either of the two outputs on the worst case.
 type bill struct {
 	USD       *float64 `json:"usd"`
 	Unbounded *string  `json:"unbounded"`
@@ -216,7 +215,7 @@ type worstCase struct {
 }
 
 // What one request can come to at the most, and the seconds until the brake has stopped
-// everything. modules/cost_guard/worst_case.tf and live.tf give the reasons.
+// everything. modules/worst_case and modules/spend_alarm give the reasons.
 const (
 	mostLogBytes, mostAnswerBytes = 4096, 65536
 	mostWriteUnits, mostReadUnits = 8, 8
@@ -226,7 +225,7 @@ const (
 // verifyWorstCase computes the worst case from the planned resources, not from Terraform's
 // locals, and compares the figures; and the arithmetic with a file that people read.
 func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
-	w := reckon(t, p, env)
+	w := addUp(t, p, env)
 	var told, before bill
 	must(t, p.output("worst_case_usd_per_hour", &told))
 	must(t, p.output("worst_case_usd_before_brake", &before))
@@ -234,7 +233,7 @@ func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
 		t.Fatalf("the worst hour of envs/%s is %+v, want a figure", env, told)
 	}
 	if !near(*told.USD, w.perHour) {
-		t.Errorf("the worst hour is told as %v USD, and comes to %v", *told.USD, w.perHour)
+		t.Errorf("the worst hour is given as %v USD, and comes to %v", *told.USD, w.perHour)
 	}
 	if before.USD == nil || !near(*before.USD, w.beforeBrake) || before.Delay != brakeDelay {
 		t.Errorf("before the brake: %+v, want %v USD in %d s", before, w.beforeBrake, brakeDelay)
@@ -248,11 +247,11 @@ func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
 	for _, line := range w.lines {
 		part, ok := told.Parts[line[0]]
 		if !ok || part.USD == nil || fmt.Sprintf("%.4f", *part.USD) != line[2] {
-			t.Errorf("%s is told as %+v, want %s USD = %s", line[0], part, line[2], line[1])
+			t.Errorf("%s is given as %+v, want %s USD = %s", line[0], part, line[2], line[1])
 			continue
 		}
 		if part.How != line[1] {
-			t.Errorf("%s: the arithmetic is told as\n%s, want\n%s", line[0], part.How, line[1])
+			t.Errorf("%s: the arithmetic is given as\n%s, want\n%s", line[0], part.How, line[1])
 		}
 	}
 	path := filepath.Join("testdata", "worst_case_"+env+".md")
@@ -285,8 +284,8 @@ func prices(t *testing.T) map[string]float64 {
 	return each
 }
 
-// reckon adds up the ceilings that the plan holds.
-func reckon(t *testing.T, p planned, env string) worstCase {
+// addUp adds up the ceilings that the plan holds.
+func addUp(t *testing.T, p planned, env string) worstCase {
 	t.Helper()
 	const quota, million = 1000, 1000000 // the stand-in's quota of concurrent executions
 	price := prices(t)
@@ -350,7 +349,7 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 	}
 
 	wanted, all, granted := share(hanging, unreserved)
-	add("functions share the account", granted-all, "%.2f places wanted, %v left in the account, which the dearest take: %.4f − %.4f", wanted, unreserved, granted, all)
+	add("functions share the account", granted-all, "%.2f places wanted, %v left in the account, which the most expensive take: %.4f − %.4f", wanted, unreserved, granted, all)
 
 	for kind, most := range map[string]float64{"write": mostWriteUnits, "read": mostReadUnits} {
 		each := price["dynamodb_"+kind+"_unit"]
@@ -373,7 +372,7 @@ func reckon(t *testing.T, p planned, env string) worstCase {
 // account it takes, and what one costs in an hour.
 type hang struct{ places, usd float64 }
 
-// share gives the account's places to the dearest, and returns how many were wanted, what those
+// share gives the account's places to the most expensive, and returns how many were wanted, what those
 // would cost, and what the ones cost that there are.
 func share(hanging []hang, left float64) (wanted, all, granted float64) {
 	slices.SortFunc(hanging, func(a, b hang) int { return cmp.Compare(b.usd, a.usd) })

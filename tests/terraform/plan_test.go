@@ -348,7 +348,7 @@ func checkIAM(p planned) (problems []string) {
 // checkBrakeMemory: of the table with keys and users, the brake reaches only its own item.
 // And there are no policies but those that are looked at here and in TestApply.
 func checkBrakeMemory(p planned) (problems []string) {
-	policy, _ := p.value(costGuard+"aws_iam_role_policy.brake_memory", "policy").(string)
+	policy, _ := p.value(brakeModule+"aws_iam_role_policy.memory", "policy").(string)
 	var document struct{ Statement []map[string]any }
 	if err := json.Unmarshal([]byte(policy), &document); err != nil {
 		return []string{fmt.Sprintf("the brake's memory: %v: %q", err, policy)}
@@ -362,7 +362,7 @@ func checkBrakeMemory(p planned) (problems []string) {
 		problems = append(problems, fmt.Sprintf("the brake's memory: %v, want %v", document.Statement, want))
 	}
 	for address, resource := range p.plan.ResourcePlannedValuesMap {
-		own := address == costGuard+"aws_iam_role_policy.brake_memory" || address == costGuard+"aws_iam_role_policy.brake_stage"
+		own := address == brakeModule+"aws_iam_role_policy.memory" || address == brakeModule+"aws_iam_role_policy.stage"
 		if resource.Type == "aws_iam_role_policy" && !own && !strings.HasSuffix(address, ".aws_iam_role_policy.this") {
 			problems = append(problems, address+" is one policy more than expected")
 		}
@@ -418,12 +418,12 @@ var environments = map[string]map[string]string{
 	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
 }
 
-// braked are the functions that the brake must stop, with what stands before their names:
-// those that serve calls, but not account.
+// braked are the functions that the brake must stop, each with a prefix: those that serve calls
+// and that the contract lets it stop.
 func braked(contract description, before string) (list []string) {
 	for _, item := range contract.Paths {
 		for _, op := range item {
-			if name := op.Sekisho.Function; name != "" && name != "account" {
+			if name := op.Sekisho.Function; name != "" && *contract.runsWith(name).Braked {
 				list = append(list, before+name)
 			}
 		}
@@ -432,9 +432,8 @@ func braked(contract description, before string) (list []string) {
 	return slices.Compact(list)
 }
 
-// brakeGrants is the proof that the brake touches the listed functions and no others. What
-// it may do to its own item and to its stage stands in policies beside; TestApply looks at
-// those.
+// brakeGrants is the proof that the brake touches the listed functions and no others. Policies of
+// their own say what it may do to its own item and its stage; TestApply looks at those.
 func brakeGrants(contract description) []string {
 	grants := []string{"sns:Publish sekisho-dev-money"}
 	for _, function := range braked(contract, "function:sekisho-dev-") {
@@ -470,13 +469,11 @@ func checkFunctions(p planned) (problems []string) {
 		for attribute, want := range map[string]any{
 			"runtime": "provided.al2023", "handler": "bootstrap", "package_type": "Zip",
 			"architectures": []any{"arm64"}, "reserved_concurrent_executions": -1.0,
+			"memory_size": *p.contract.runsWith(name).MemoryMB, "timeout": *p.contract.runsWith(name).TimeoutSeconds,
 		} {
 			if !reflect.DeepEqual(function[attribute], want) {
 				problems = append(problems, fmt.Sprintf("%s: %s is %v, want %v", name, attribute, function[attribute], want))
 			}
-		}
-		if timeout := function["timeout"].(float64); name != "settle" && name != "brake" && timeout >= 29 {
-			problems = append(problems, fmt.Sprintf("%s may run for %v s, and the gateway waits for 29", name, timeout))
 		}
 		at := functionModule(name) + "aws_cloudwatch_log_group.this"
 		if p.value(at, "name") != "/aws/lambda/sekisho-dev-"+name || p.value(at, "retention_in_days") != 7.0 {

@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -43,6 +44,24 @@ type description struct {
 	AccessLog      map[string]string            `json:"x-sekisho-access-log"`
 	SettleFilter   string                       `json:"x-sekisho-settle-filter"`
 	StageVariables map[string]map[string]string `json:"x-sekisho-stage-variables"`
+	Functions      map[string]runtime           `json:"x-sekisho-functions"`
+}
+
+// runtime is an entry of the table of functions; nil is what it leaves to the default.
+type runtime struct {
+	MemoryMB       *float64 `json:"memory_mb"`
+	TimeoutSeconds *float64 `json:"timeout_seconds"`
+	Braked         *bool    `json:"braked"`
+}
+
+// runsWith is what a function gets from the table.
+func (d description) runsWith(name string) runtime {
+	own, fallback := d.Functions[name], d.Functions["default"]
+	return runtime{
+		MemoryMB:       cmp.Or(own.MemoryMB, fallback.MemoryMB),
+		TimeoutSeconds: cmp.Or(own.TimeoutSeconds, fallback.TimeoutSeconds),
+		Braked:         cmp.Or(own.Braked, fallback.Braked),
+	}
 }
 
 type operation struct {
@@ -59,7 +78,10 @@ type operation struct {
 	} `json:"x-sekisho"`
 }
 
-const restAPI = "module.sekisho.module.api.aws_api_gateway_rest_api.this"
+const (
+	restAPI     = "module.sekisho.module.api.aws_api_gateway_rest_api.this"
+	brakeModule = "module.sekisho.module.brake."
+)
 
 func read(plan *terraform.PlanStruct, dir string) (planned, error) {
 	p := planned{plan: plan}
@@ -142,13 +164,13 @@ func (p planned) functions() map[string]map[string]any {
 // functionModule is the address of the module that makes a function.
 func functionModule(name string) string {
 	if name == "brake" {
-		return "module.sekisho.module.cost_guard.module.brake."
+		return brakeModule + "module.function."
 	}
 	return fmt.Sprintf("module.sekisho.module.function[%q].", name)
 }
 
 var (
-	functionAddress = regexp.MustCompile(`^module\.sekisho\.module\.(?:function\["(.+)"\]|cost_guard\.module\.(brake))\.aws_lambda_function\.this$`)
+	functionAddress = regexp.MustCompile(`^module\.sekisho\.module\.(?:function\["(.+)"\]|(brake)\.module\.function)\.aws_lambda_function\.this$`)
 	invocation      = regexp.MustCompile(`^arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:(.+)/invocations$`)
 )
 

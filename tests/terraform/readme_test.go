@@ -81,7 +81,8 @@ func TestReadmeExamples(t *testing.T) {
 		planned[strings.Split(address, ".")[1]] = true
 	}
 	for name := range names {
-		if !planned[name] {
+		// A module without resources has an output.
+		if output := plan.RawPlan.PlannedValues.Outputs[name]; !planned[name] && (output == nil || output.Value == nil) {
 			t.Errorf("the example of %s makes nothing", name)
 		}
 	}
@@ -130,9 +131,13 @@ func tables(module string) (string, error) {
 	return b.String(), nil
 }
 
-// cell makes a text fit for one cell of a table.
+// cell makes a text fit for one cell of a table. The items of a list keep their lines.
 func cell(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+	items := strings.Split(text, "\n  - ")
+	for i, item := range items {
+		items[i] = strings.Join(strings.Fields(item), " ")
+	}
+	return strings.ReplaceAll(strings.Join(items, "<br>- "), "|", `\|`)
 }
 
 // oneLine writes a type that stands on several lines as it would stand on one.
@@ -199,8 +204,30 @@ func declare(file *hcl.File, block *hclsyntax.Block) declaration {
 	return d
 }
 
-// TestDeclarations: each variable has a type, each variable and output a description, and a
-// module takes ten variables or fewer.
+// TestEnvironments: dev and prod differ in values, provider and backend only.
+func TestEnvironments(t *testing.T) {
+	root, err := stack.Root()
+	must(t, err)
+	for _, name := range []string{"main.tf", "variables.tf", "outputs.tf"} {
+		shared, err := os.ReadFile(filepath.Join(root, "envs/dev", name))
+		must(t, err)
+		path := filepath.Join(root, "envs/prod", name)
+		if *update {
+			must(t, os.WriteFile(path, shared, 0o644))
+		}
+		have, err := os.ReadFile(path)
+		must(t, err)
+		if string(have) != string(shared) {
+			t.Errorf("%s is not that of dev: go test ./tests/terraform -run TestEnvironments -update", path)
+		}
+	}
+}
+
+// attributes of an object: terraform fmt sets those of the first level in by four.
+var attributes = regexp.MustCompile(`(?m)^    (\w+) += `)
+
+// TestDeclarations: each variable has a type, each variable and output a description, which
+// names every attribute of an object, and a module takes ten variables or fewer.
 func TestDeclarations(t *testing.T) {
 	roots := modules(t)
 	for _, env := range []string{".", "envs/dev", "envs/prod", "envs/account"} {
@@ -217,6 +244,11 @@ func TestDeclarations(t *testing.T) {
 		for _, v := range variables {
 			if v.kind == "" {
 				t.Errorf("%s: variable %s has no type", module, v.name)
+			}
+			for _, attribute := range attributes.FindAllStringSubmatch(v.kind, -1) {
+				if !strings.Contains(v.description, attribute[1]) {
+					t.Errorf("%s: the description of %s does not say what %s is", module, v.name, attribute[1])
+				}
 			}
 		}
 		if strings.Contains(module, "modules") && len(variables) > 10 {

@@ -136,14 +136,64 @@ run "brake_stops_what_serves_calls" {
   command = plan
 
   assert {
-    condition     = toset(split(",", output.applied.functions.brake.environment.SEKISHO_BRAKE_FUNCTIONS)) == toset([for name in local.served : "demo-${name}" if name != "account"])
-    error_message = "Unless given, the brake stops everything that serves calls, but not account."
+    condition     = toset(split(",", output.applied.functions.brake.environment.SEKISHO_BRAKE_FUNCTIONS)) == toset([for name in local.served : "demo-${name}" if lookup(lookup(local.contract.x-sekisho-functions, name, {}), "braked", true)])
+    error_message = "Unless given, the brake stops everything that serves calls, except what the contract spares."
   }
 
   assert {
     condition     = output.brake == "sekisho brake off --region us-east-1 --function demo-brake"
-    error_message = "The stack tells how to release the brake."
+    error_message = "An output has the command that releases the brake."
   }
+}
+
+run "runs_with_what_the_contract_says" {
+  command = plan
+
+  variables {
+    functions = { calendar = { timeout_seconds = 7 } }
+  }
+
+  assert {
+    condition     = output.applied.functions.mcp.timeout_seconds == local.contract.x-sekisho-functions.mcp.timeout_seconds && output.applied.functions.brake.memory_mb == local.contract.x-sekisho-functions.brake.memory_mb && output.applied.functions.postal.timeout_seconds == local.contract.x-sekisho-functions.default.timeout_seconds
+    error_message = "Memory and timeout come from the contract's table, and from its default where it has no entry."
+  }
+
+  assert {
+    condition     = output.applied.functions.calendar.timeout_seconds == 7 && output.applied.functions.calendar.memory_mb == local.contract.x-sekisho-functions.default.memory_mb
+    error_message = "What is given comes before the table; the rest stays."
+  }
+}
+
+# 10 dollars a month, in 72 hours.
+run "alarm_follows_the_budget" {
+  command = plan
+
+  assert {
+    condition     = output.live_alarm.usd_per_hour == 0.1389 && output.live_alarm.names == ["demo-spend-rate"]
+    error_message = "Unless given, the alarm trips at what uses up the budget over a weekend."
+  }
+}
+
+run "brake_that_no_message_reaches" {
+  command = plan
+
+  variables {
+    cost = { actual_percent = [50, 80] }
+  }
+
+  expect_failures = [var.cost]
+}
+
+run "refuses_what_is_misspelt" {
+  command = plan
+
+  variables {
+    as_written = { functions = { mcp = { memroy_mb = 1 } }, cost = { emails = ["a@example.com"], live = { of = 5 } } }
+    functions  = { mcp = {} }
+    cost       = { emails = ["a@example.com"] }
+  }
+
+  expect_failures = [output.concurrency]
 }
 
 run "brake_stops_what_it_is_told" {

@@ -48,12 +48,12 @@ var sabotages = []struct {
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{
-		name: "the brake may stop whatever it wants", file: "modules/cost_guard/brake.tf",
-		before: `resources = [for function in var.brake.functions : "${local.lambda}:${function}"]`, after: `resources = ["${local.lambda}:${var.name}-*"]`,
+		name: "the brake may stop whatever it wants", file: "modules/brake/main.tf",
+		before: `resources = [for function in var.functions : "${local.lambda}:${function}"]`, after: `resources = ["${local.lambda}:${var.name}-*"]`,
 		check: "iam", notice: "brake may do [\"lambda:DeleteFunctionConcurrency function:sekisho-dev-*",
 	},
 	{
-		name: "the brake may write keys", file: "modules/cost_guard/brake.tf",
+		name: "the brake may write keys", file: "modules/brake/main.tf",
 		before: `["brake#*"]`, after: `["*"]`,
 		check: "iam", notice: "the brake's memory: ",
 	},

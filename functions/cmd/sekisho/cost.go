@@ -89,7 +89,11 @@ func costModel(region, file string) (cost.Model, error) {
 	if err != nil {
 		return cost.Model{}, err
 	}
-	return cost.Model{Measured: measured, Prices: table, Setup: cost.DefaultSetup()}, nil
+	setup, err := cost.DefaultSetup()
+	if err != nil {
+		return cost.Model{}, err
+	}
+	return cost.Model{Measured: measured, Prices: table, Setup: setup}, nil
 }
 
 func (c costCmd) setUp(m *cost.Model) error {

@@ -18,6 +18,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
 )
@@ -34,9 +35,6 @@ type upCmd struct {
 	Applied  string        `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
 }
-
-// longestTimeout is Lambda's own limit (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
-const longestTimeout = 15 * time.Minute
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.Applied != "" {
@@ -249,7 +247,7 @@ func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, err
 	}
 	err = change(functions, "timeout", c.Timeout, func(f *laptop.Function, value string) error {
 		d, err := time.ParseDuration(value)
-		if err != nil || d < time.Millisecond || d > longestTimeout {
+		if err != nil || d < time.Millisecond || d > contract.MaxTimeout {
 			return errors.New("write FUNCTION=DURATION, such as mcp=2s, with a duration from 1ms to 15m")
 		}
 		f.Timeout = d

@@ -37,8 +37,9 @@ type API struct {
 	// AccessLog maps the fields of an access-log record to $context variables.
 	AccessLog map[string]string
 
-	byID    map[string]*Operation
-	byRoute map[string]*Operation
+	functions functionTable
+	byID      map[string]*Operation
+	byRoute   map[string]*Operation
 }
 
 // Operation is one method on one path.
@@ -205,6 +206,7 @@ type raw struct {
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
+	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -245,6 +247,9 @@ func Parse(doc []byte) (*API, error) {
 	schemas := newResolver(doc)
 	if err := api.addOperations(r, schemas); err != nil {
 		return nil, err
+	}
+	if err := api.addFunctions(r.Functions); err != nil {
+		return nil, fmt.Errorf("contract: x-sekisho-functions: %w", err)
 	}
 	return api, api.addComposites(r, schemas)
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -37,27 +36,21 @@ type Brake struct {
 	ReleaseCommand string
 }
 
-const brakeTimeout = time.Minute
-
 // addBrake builds the brake and its function, over the functions and the gateway that it acts
 // on.
 func (s *Service) addBrake(c Config) error {
-	api, err := contract.Load()
-	if err != nil {
-		return err
-	}
 	log, err := boot.NewLogger(boot.Map(nil), BrakeFunction, c.Log)
 	if err != nil {
 		return err
 	}
 	env, err := handler.ReadConfig(boot.Map(map[string]string{
-		boot.BrakeFunctions: strings.Join(Spending(slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
+		boot.BrakeFunctions: strings.Join(Braked(s.api, slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
 		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.APIID: "local", boot.Stage: c.Gateway.Stage,
 	}))
 	if err != nil {
 		return err
 	}
-	acted := controls{functions: s.Functions, gateway: s.gateway, topics: s.topics, states: api.StageVariables}
+	acted := controls{functions: s.Functions, gateway: s.gateway, topics: s.topics, states: s.api.StageVariables}
 	s.Brake = &brake.Brake{
 		Name: c.Gateway.Stage, Functions: env.Functions, ReleaseCommand: c.Brake.ReleaseCommand,
 		Memory: c.Brake.Memory, Ceilings: acted, Switch: acted, Announcer: acted, Now: s.now,
@@ -65,16 +58,13 @@ func (s *Service) addBrake(c Config) error {
 	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: s.Brake, Log: log}
 	return s.Functions.Add(BrakeFunction, lambda.Function{
 		Handler: boot.Consume(h.Handle),
-		Timeout: brakeTimeout, Reserved: lambda.Unreserved,
+		Timeout: s.api.Function(BrakeFunction).Timeout, Reserved: lambda.Unreserved,
 	})
 }
 
-// Spending leaves those of the functions that the brake stops: those that serve calls, but
-// not account, which shows callers their usage.
-func Spending(functions []string) []string {
-	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool {
-		return slices.Contains([]string{Authorizer, Settle, "account", BrakeFunction}, name)
-	})
+// Braked leaves those of the functions that the brake stops.
+func Braked(api *contract.API, functions []string) []string {
+	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return !api.Function(name).Braked })
 }
 
 // controls are what the brake acts on.

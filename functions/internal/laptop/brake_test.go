@@ -34,9 +34,6 @@ var ceilings = func() map[string]int {
 	return all
 }()
 
-// spared are the functions that go on while the brake is on.
-var spared = []string{laptop.Authorizer, laptop.Settle, laptop.BrakeFunction, "account"}
-
 func startWithBrake(t *testing.T, change func(*laptop.Config)) *service {
 	t.Helper()
 	return start(t, account.Plans{"demo": usage.PerMonth(-1)}, func(c *laptop.Config) {
@@ -101,7 +98,7 @@ func (s *service) wantStopped() {
 	s.t.Helper()
 	want := maps.Clone(ceilings)
 	for name := range want {
-		if !slices.Contains(spared, name) {
+		if table(s.t).Function(name).Braked {
 			want[name] = 0
 		}
 	}
@@ -185,9 +182,7 @@ func wait(t *testing.T, count *atomic.Int64, n int64, what string) {
 // starts counts the invocations of the functions that the brake stops.
 func (s *service) starts() map[string]int {
 	counts := s.invocations()
-	for _, name := range []string{"authorizer", "account", "settle", "brake"} {
-		delete(counts, name)
-	}
+	maps.DeleteFunc(counts, func(name string, _ int) bool { return !table(s.t).Function(name).Braked })
 	return counts
 }
 
@@ -357,25 +352,43 @@ func TestBrakeByHand(t *testing.T) {
 	s.wantRunning()
 }
 
-// TestTheBrakeStopsAllButWhatItMayNot holds the list to the contract.
-func TestTheBrakeStopsAllButWhatItMayNot(t *testing.T) {
+// TestTheBrakeStopsWhatTheContractSays: every function that serves calls, except those that
+// its table spares.
+func TestTheBrakeStopsWhatTheContractSays(t *testing.T) {
 	s := startWithBrake(t, nil)
+	var want []string
+	for _, name := range table(t).Functions() {
+		if table(t).Function(name).Braked {
+			want = append(want, name)
+		}
+	}
+	if got := slices.Sorted(slices.Values(s.Brake.Functions)); !slices.Equal(got, want) {
+		t.Errorf("the brake stops %q, want %q", got, want)
+	}
+}
+
+// TestTimeoutsAreTheContracts: a function that is given no timeout runs with that of AWS.
+func TestTimeoutsAreTheContracts(t *testing.T) {
+	s := startWithBrake(t, func(c *laptop.Config) { c.Functions = laptop.Defaults(c.Functions[laptop.Authorizer].Env) })
+	var served map[string]struct {
+		Seconds float64 `json:"timeout_seconds"`
+	}
+	if err := json.Unmarshal(s.call("GET", "/_local/functions", "", "").body, &served); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range served {
+		if want := table(t).Function(name).Timeout.Seconds(); f.Seconds != want {
+			t.Errorf("%s has %v s, the contract says %v", name, f.Seconds, want)
+		}
+	}
+}
+
+// table is the contract, for its table of functions.
+func table(t *testing.T) *contract.API {
+	t.Helper()
 	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stops := map[string]bool{}
-	for _, name := range s.Brake.Functions {
-		stops[name] = true
-	}
-	for _, op := range api.Operations {
-		if op.Function != "" && op.Function != "account" && !stops[op.Function] {
-			t.Errorf("%s is not stopped", op.Function)
-		}
-	}
-	for _, name := range []string{"account", "authorizer", "settle", "brake"} {
-		if stops[name] {
-			t.Errorf("%s is stopped", name)
-		}
-	}
+	return api
 }

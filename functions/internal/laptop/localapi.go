@@ -150,7 +150,7 @@ func (l localAPI) workBrake(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A client that goes away must not leave the brake half-way.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), brakeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), l.service.api.Function(BrakeFunction).Timeout)
 	defer cancel()
 	var err error
 	if *order.On {

@@ -93,9 +93,12 @@ func (r Running) Off(ctx context.Context) error {
 	return r.ask(ctx, http.MethodPost, "brake", BrakeOrder{On: &on}, &brake.Status{})
 }
 
+// askTimeout leaves the brake the minute that it has in AWS, too.
+const askTimeout = 65 * time.Second
+
 // ask makes one request below /_local/. The error of the service is passed on.
 func (r Running) ask(ctx context.Context, method, what string, body, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, brakeTimeout+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	raw, err := json.Marshal(body)
 	if err != nil {

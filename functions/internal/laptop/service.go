@@ -20,7 +20,8 @@ import (
 
 // Function is how one function runs.
 type Function struct {
-	// Function is how it is deployed. A Handler takes the place of its own, for tests.
+	// Function is how it is deployed. A Timeout of 0 is that of the contract's table, and a
+	// Handler takes the place of its own, for tests.
 	lambda.Function
 	// Env is its environment.
 	Env map[string]string
@@ -50,23 +51,11 @@ type Config struct {
 	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
 }
 
-// timeouts of the functions where nothing else is deployed; they fit under the gateway's
-// 29 seconds, and a caller's is longer than that of what it calls.
-var timeouts = map[string]time.Duration{
-	Authorizer: 5 * time.Second, Settle: 30 * time.Second, "mcp": 28 * time.Second, "external": 25 * time.Second,
-}
-
-const defaultTimeout = 10 * time.Second
-
 // Defaults are the functions of the contract, all with one environment.
 func Defaults(env map[string]string) map[string]Function {
 	functions := map[string]Function{}
 	for _, name := range names() {
-		timeout, ok := timeouts[name]
-		if !ok {
-			timeout = defaultTimeout
-		}
-		functions[name] = Function{Function: lambda.Function{Timeout: timeout, Reserved: lambda.Unreserved}, Env: env}
+		functions[name] = Function{Function: lambda.Function{Reserved: lambda.Unreserved}, Env: env}
 	}
 	return functions
 }
@@ -106,6 +95,9 @@ func New(c Config) (*Service, error) {
 	}
 	functions := map[string]lambda.Function{}
 	for name, f := range c.Functions {
+		if f.Timeout == 0 {
+			f.Timeout = s.api.Function(name).Timeout
+		}
 		if functions[name], err = c.deploy(name, f, s.client); err != nil {
 			return nil, err
 		}

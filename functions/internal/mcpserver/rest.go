@@ -49,7 +49,7 @@ func (s *server) serveTool(ctx context.Context, c *call, t *tool, r *mcp.CallToo
 	if err != nil {
 		return s.fail(c, invalidArgument(err))
 	}
-	until, err := deadline(c.context())
+	until, err := deadline(c.context(), s.API.Function("mcp").Timeout)
 	if err != nil {
 		return s.fail(c, problem.New(problem.Timeout, "No time was left to begin; the call did not run."))
 	}

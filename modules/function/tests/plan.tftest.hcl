@@ -4,6 +4,7 @@ variables {
   name     = "demo-calendar"
   zip      = "main.tf" # any file will do here: the plan only reads its hash
   location = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
+  runtime  = { memory_mb = 256, timeout_seconds = 5 }
 }
 
 run "defaults" {

@@ -6,6 +6,7 @@ import (
 	"archive/zip"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,8 +90,8 @@ func terraformFiles(root string) ([]string, error) {
 	return files, nil
 }
 
-// Functions lists the functions of the stack described in the checkout dir: those that
-// its contract names, the authorizer, settle and the brake.
+// Functions lists the functions of the stack described in the checkout dir: those that serve
+// operations of its contract, and those of its table.
 func Functions(dir string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, Contract))
 	if err != nil {
@@ -102,11 +103,13 @@ func Functions(dir string) ([]string, error) {
 				Function string `yaml:"function"`
 			} `yaml:"x-sekisho"`
 		} `yaml:"paths"`
+		Table map[string]any `yaml:"x-sekisho-functions"`
 	}
 	if err := yaml.Unmarshal(raw, &contract); err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
-	names := []string{"authorizer", "brake", "settle"}
+	delete(contract.Table, "default")
+	names := slices.Collect(maps.Keys(contract.Table))
 	for _, item := range contract.Paths {
 		for _, operation := range item {
 			if operation.Sekisho.Function != "" {

@@ -1,6 +1,6 @@
 // Package brake implements the brake's interfaces in AWS: with Lambda's reserved concurrency,
 // API Gateway's stage variables and an SNS topic. Its permissions are in
-// modules/cost_guard/brake.tf.
+// modules/brake.
 package brake
 
 import (

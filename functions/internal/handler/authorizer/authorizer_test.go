@@ -96,7 +96,7 @@ func TestAllow(t *testing.T) {
 	if len(out.Context) != len(want) {
 		t.Errorf("context has %d values, want %d: %v", len(out.Context), len(want), out.Context)
 	}
-	if len(g.asked) != 1 || g.asked[0] != "key_m " + h.API.Operation("postal.lookup").Code {
+	if len(g.asked) != 1 || g.asked[0] != "key_m "+h.API.Operation("postal.lookup").Code {
 		t.Errorf("the gate was asked %v", g.asked)
 	}
 }

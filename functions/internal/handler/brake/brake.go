@@ -13,6 +13,7 @@ import (
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/store"
 )
 
@@ -74,11 +75,13 @@ func (h *Handler) obey(ctx context.Context, record events.SNSEventRecord) (brake
 	return effect, cause.Text, err
 }
 
-// neverStopped are functions that the brake must leave alone, by the end of their names.
-var neverStopped = []string{"authorizer", "account", "settle", "brake"}
-
-// ReadConfig reads the environment.
+// ReadConfig reads the environment. Deployed functions are called <stack>-<name>, so those that
+// the contract spares are known by the end of their names.
 func ReadConfig(env boot.Env) (brake.Config, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return brake.Config{}, err
+	}
 	c := brake.Config{
 		Functions: env.List(boot.BrakeFunctions),
 		Rules:     brake.Rules{Alarms: env.List(boot.BrakeAlarms), Budget: env(boot.BrakeBudget)},
@@ -87,7 +90,7 @@ func ReadConfig(env boot.Env) (brake.Config, error) {
 		return brake.Config{}, fmt.Errorf("%s is not set", boot.BrakeFunctions)
 	}
 	for _, function := range c.Functions {
-		for _, name := range neverStopped {
+		for _, name := range api.NeverBraked() {
 			if function == name || strings.HasSuffix(function, "-"+name) {
 				return brake.Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
 			}

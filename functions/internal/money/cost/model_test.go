@@ -5,8 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"math/big"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,8 +28,19 @@ func model(t testing.TB) cost.Model {
 		t.Fatal(err)
 	}
 	table, _ := book.Region(book.Base)
-	return cost.Model{Measured: measured, Prices: table, Setup: cost.DefaultSetup()}
+	return cost.Model{Measured: measured, Prices: table, Setup: setup(t)}
 }
+
+func setup(t fataler) cost.Setup {
+	s, err := cost.DefaultSetup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fataler is testing.TB or *rapid.T.
+type fataler interface{ Fatal(args ...any) }
 
 func traffic(t testing.TB, calls, denied, failed string, via cost.Via) cost.Traffic {
 	t.Helper()
@@ -55,7 +64,7 @@ func report(t testing.TB, calls, denied string) *cost.Report {
 // hand from counts and prices: one request, one write and one read unit, two functions.
 func TestByHand(t *testing.T) {
 	m := model(t)
-	m.Setup = cost.DefaultSetup()
+	m.Setup = setup(t)
 	lines := m.Lines(traffic(t, "1000000", "", "", cost.REST))
 	want := map[string]string{
 		"gateway":    "3.500000", // 1,000,000 × 3.50 per million
@@ -159,7 +168,7 @@ func TestSum(t *testing.T) {
 			t.Fatal(err)
 		}
 		table, _ := book.Region(rapid.SampledFrom(book.Names()).Draw(t, "region"))
-		m := cost.Model{Measured: measured, Prices: table, Setup: cost.DefaultSetup()}
+		m := cost.Model{Measured: measured, Prices: table, Setup: setup(t)}
 		lines := m.Lines(tr)
 		perCall := new(big.Rat)
 		for _, o := range []cost.Outcome{cost.Admitted, cost.Failed, cost.Denied} {
@@ -337,7 +346,7 @@ func TestParseTraffic(t *testing.T) {
 }
 
 func TestSetup(t *testing.T) {
-	s := cost.DefaultSetup()
+	s := setup(t)
 	for _, ms := range []float64{-1, 900_001} {
 		if s.GiveDuration("mcp", ms) == nil {
 			t.Errorf("%g ms were taken", ms)
@@ -353,24 +362,24 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestMemoryIsTerraforms compares the defaults with functions.tf.
-func TestMemoryIsTerraforms(t *testing.T) {
-	source, err := os.ReadFile("../../../../functions.tf")
+// TestMemoryIsTheContracts: the model prices the memory that is deployed.
+func TestMemoryIsTheContracts(t *testing.T) {
+	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defaults := cost.DefaultMemory()
-	for _, name := range []string{"authorizer", "mcp", "settle"} {
-		m := regexp.MustCompile(`(?m)^    ` + name + ` = \{\n\s+memory_mb\s+= (\d+)$`).FindSubmatch(source)
-		if m == nil {
-			t.Fatalf("functions.tf gives %s no memory_mb where this test looks", name)
-		}
-		if want := strconv.FormatInt(defaults[name], 10); string(m[1]) != want {
-			t.Errorf("functions.tf gives %s %s MB, the model has %s", name, m[1], want)
+	for name, mb := range setup(t).MemoryMB {
+		if want := api.Function(name).MemoryMB; mb != want {
+			t.Errorf("%s has %d MB in the model, the contract says %d", name, mb, want)
 		}
 	}
-	m := regexp.MustCompile(`local\.definitions\[name\]\.memory_mb, (\d+)\)`).FindSubmatch(source)
-	if m == nil || string(m[1]) != strconv.FormatInt(defaults["business"], 10) {
-		t.Errorf("functions.tf gives other functions %q MB, the model has %d", m, defaults["business"])
+	for _, name := range api.Functions() {
+		f, model := api.Function(name), "business"
+		if name == "mcp" {
+			model = name
+		}
+		if priced := setup(t).MemoryMB[model]; f.MemoryMB != priced {
+			t.Errorf("%s has %d MB, and the model prices it as %s with %d: give it a line of its own", name, f.MemoryMB, model, priced)
+		}
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"sekisho/functions/internal/contract"
 )
 
 // Setup is how the functions are deployed and how long they take, by name as in Functions.
 type Setup struct {
-	// MemoryMB is the memory that Terraform configures.
+	// MemoryMB is the memory that the contract gives.
 	MemoryMB map[string]int64
 	// DurationMS is the billed time per invocation in milliseconds.
 	DurationMS map[string]*big.Rat
@@ -16,9 +18,18 @@ type Setup struct {
 	Origin string
 }
 
-// DefaultMemory is what functions.tf gives: a test compares.
-func DefaultMemory() map[string]int64 {
-	return map[string]int64{"authorizer": 256, "mcp": 512, "business": 256, "settle": 128}
+// memory of the model's functions, from the contract's table. No function is called
+// "business", so that one gets the table's default.
+func memory() (map[string]int64, error) {
+	api, err := contract.Load()
+	if err != nil {
+		return nil, err
+	}
+	mb := map[string]int64{}
+	for _, name := range Functions {
+		mb[name] = api.Function(name).MemoryMB
+	}
+	return mb, nil
 }
 
 // AssumedMS are estimated durations, since nothing here has been timed on AWS. The
@@ -28,11 +39,15 @@ func AssumedMS() map[string]int64 {
 	return map[string]int64{"authorizer": 15, "mcp": 60, "business": 5, "settle": 20}
 }
 
-// DefaultSetup has Terraform's memory and the assumed durations.
-func DefaultSetup() Setup {
-	s := Setup{MemoryMB: DefaultMemory(), Origin: "assumed, not timed on AWS"}
+// DefaultSetup has the contract's memory and the assumed durations.
+func DefaultSetup() (Setup, error) {
+	mb, err := memory()
+	if err != nil {
+		return Setup{}, err
+	}
+	s := Setup{MemoryMB: mb, Origin: "assumed, not timed on AWS"}
 	s.setDurations(AssumedMS())
-	return s
+	return s, nil
 }
 
 // UseLaptop takes the durations that were measured along with the counts.
@@ -48,18 +63,15 @@ func (s *Setup) setDurations(ms map[string]int64) {
 	}
 }
 
-// Lambda's limits: 15 minutes, and 128 to 10,240 MB.
 const (
-	maxMS          = 900_000
-	minMB, maxMB   = 128, 10_240
-	secondsPerMS   = 1000
+	msPerSecond    = 1000
 	megabytesPerGB = 1024
 )
 
 // GiveDuration replaces the duration of a function.
 func (s *Setup) GiveDuration(function string, ms float64) error {
-	if !(ms >= 0 && ms <= maxMS) {
-		return fmt.Errorf("the duration of %s must be 0 to %d milliseconds, not %g", function, maxMS, ms)
+	if longest := contract.MaxTimeout.Milliseconds(); !(ms >= 0 && ms <= float64(longest)) {
+		return fmt.Errorf("the duration of %s must be 0 to %d milliseconds, not %g", function, longest, ms)
 	}
 	s.DurationMS[function] = new(big.Rat).SetFloat64(ms)
 	if !strings.Contains(s.Origin, "given") {
@@ -73,8 +85,8 @@ func (s *Setup) GiveMemory(function string, mb int64) error {
 	if _, ok := s.MemoryMB[function]; !ok {
 		return fmt.Errorf("unknown function %q; use one of: %s", function, strings.Join(Functions, ", "))
 	}
-	if mb < minMB || mb > maxMB {
-		return fmt.Errorf("the memory of %s must be %d to %d MB, not %d", function, minMB, maxMB, mb)
+	if mb < contract.MinMemoryMB || mb > contract.MaxMemoryMB {
+		return fmt.Errorf("the memory of %s must be %d to %d MB, not %d", function, contract.MinMemoryMB, contract.MaxMemoryMB, mb)
 	}
 	s.MemoryMB[function] = mb
 	return nil
@@ -83,5 +95,5 @@ func (s *Setup) GiveMemory(function string, mb int64) error {
 // gbSeconds of one invocation.
 func (s *Setup) gbSeconds(function string) *big.Rat {
 	gb := big.NewRat(s.MemoryMB[function], megabytesPerGB)
-	return gb.Mul(gb, new(big.Rat).Quo(s.DurationMS[function], big.NewRat(secondsPerMS, 1)))
+	return gb.Mul(gb, new(big.Rat).Quo(s.DurationMS[function], big.NewRat(msPerSecond, 1)))
 }

@@ -2,13 +2,34 @@ locals {
   account = var.location.account_id
   topic   = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}:${var.name}-money"
 
-  # Who may publish. Each only on behalf of this account: without that condition anybody's
-  # budget could be pointed at this topic.
+  # The services that may publish, each only on behalf of this account: without that condition
+  # anybody's budget could be pointed at this topic.
   publishers = {
     budgets   = "budgets.amazonaws.com"
     anomalies = "costalerts.amazonaws.com"
     alarms    = "cloudwatch.amazonaws.com"
   }
+
+  # The role itself can't be the principal: KMS refuses one that does not exist yet, and the
+  # functions are made after the topic.
+  role_statements = [
+    for sid, role in var.publishing_roles : {
+      Sid       = sid
+      Effect    = "Allow"
+      Principal = { AWS = "*" }
+      Action    = ["kms:Decrypt", "kms:GenerateDataKey*"]
+      Resource  = ["*"]
+      Condition = {
+        StringEquals = {
+          "kms:CallerAccount" = local.account
+          "kms:ViaService"    = "sns.${var.location.region}.amazonaws.com"
+        }
+        ArnEquals = {
+          "aws:PrincipalArn" = "arn:${var.location.partition}:iam::${local.account}:role/${role}"
+        }
+      }
+    }
+  ]
 
   same_account = { StringEquals = { "aws:SourceAccount" = local.account } }
 
@@ -18,8 +39,8 @@ locals {
   )
 }
 
-# AWS's own key for SNS can't be opened to Budgets and the others, so the topic has a key
-# of its own (1 USD a month).
+# AWS's own key for SNS can't be opened to Budgets and the other services, so the topic has a
+# key of its own (1 USD a month).
 resource "aws_kms_key" "this" {
   description             = "Messages about money of ${var.name}"
   enable_key_rotation     = true
@@ -43,7 +64,7 @@ resource "aws_kms_key" "this" {
         Resource  = ["*"]
         Condition = local.same_account
       }],
-      [local.brake_key_statement],
+      local.role_statements,
     )
   })
 }

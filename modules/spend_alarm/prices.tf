@@ -1,9 +1,9 @@
-# One table of prices, the same that `sekisho cost` reads. A region's own row stands before
-# the base's, and a price given by hand before both.
+# One table of prices, the same that `sekisho cost` reads. A region's own row comes before the
+# base's, and a price given by hand before both.
 
 locals {
   table    = jsondecode(file(var.prices.table))
-  regional = lookup(local.table.regions, var.location.region, {})
+  regional = lookup(local.table.regions, var.region, {})
 
   rows = {
     for name, row in local.table.prices : name => {
@@ -18,10 +18,8 @@ locals {
   price  = { for name, row in local.rows : name => row.usd / row.per }
 
   prices_note = (
-    var.location.region == local.table.base || length(local.regional) > 0
-    ? "Prices of ${var.location.region}."
-    : "Prices of ${local.table.base}: the table has none of ${var.location.region}. Give what differs under regions in ${basename(var.prices.table)}, or as cost.prices."
+    var.region == local.table.base || length(local.regional) > 0
+    ? "Prices of ${var.region}."
+    : "Prices of ${local.table.base}: the table has none of ${var.region}. Give what differs under regions in ${basename(var.prices.table)}, or as cost.prices."
   )
-
-  compute = { arm64 = "lambda_arm64_gb_second", x86_64 = "lambda_x86_64_gb_second" }
 }

@@ -1,0 +1,77 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFunction: an entry says what differs, and a function without one has the default.
+func TestFunction(t *testing.T) {
+	api, err := Parse([]byte(`{"paths":{"/a":{"get":{"operationId":"a","x-sekisho":{"function":"slow"}}}},"x-sekisho-functions":{
+		"default":{"memory_mb":256,"timeout_seconds":5,"braked":true},
+		"slow":{"timeout_seconds":28},
+		"door":{"memory_mb":128,"braked":false}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Function{
+		"slow":  {256, 28 * time.Second, true},
+		"door":  {128, 5 * time.Second, false},
+		"other": {256, 5 * time.Second, true},
+	} {
+		if got := api.Function(name); got != want {
+			t.Errorf("%s runs with %+v, want %+v", name, got, want)
+		}
+	}
+	if never := strings.Join(api.NeverBraked(), " "); never != "door" {
+		t.Errorf("never braked: %s", never)
+	}
+}
+
+func TestTableOfFunctionsRefuses(t *testing.T) {
+	const fallback = `"default":{"memory_mb":256,"timeout_seconds":5,"braked":true}`
+	for name, c := range map[string]struct{ table, message string }{
+		"no default":         {`"a":{}`, "default: is missing"},
+		"half a default":     {`"default":{"memory_mb":256,"braked":true}`, "must say memory_mb, timeout_seconds and braked"},
+		"a misspelt member":  {fallback + `,"a":{"timeout":28}`, `unknown field "timeout"`},
+		"a misspelt name":    {fallback + `,"aa":{"timeout_seconds":28}`, "aa serves no operation"},
+		"too little memory":  {fallback + `,"a":{"memory_mb":64}`, "128 to 10240, not 64"},
+		"too long a timeout": {fallback + `,"a":{"timeout_seconds":901}`, "1 to 900, not 901"},
+	} {
+		_, err := Parse([]byte(`{"paths":{"/a":{"get":{"operationId":"a","x-sekisho":{"function":"a"}}}},"x-sekisho-functions":{` + c.table + `}}`))
+		if err == nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTimeouts: what the API waits for ends before API Gateway gives up, after 29 s, so that
+// its caller gets the function's own answer; and the MCP server outlasts what it calls.
+func TestTimeouts(t *testing.T) {
+	api, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mcp := api.Route("POST", "/mcp").Function
+	for _, name := range api.Functions() {
+		timeout := api.Function(name).Timeout
+		if timeout >= 29*time.Second {
+			t.Errorf("%s may run for %s, and the gateway waits for 29 s", name, timeout)
+		}
+		if name != mcp && timeout >= api.Function(mcp).Timeout {
+			t.Errorf("%s may run for %s, as long as %s, which calls it", name, timeout, mcp)
+		}
+	}
+}
+
+// TestUsageIsNeverBraked: while the brake is on, key holders still see their usage.
+func TestUsageIsNeverBraked(t *testing.T) {
+	api, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if function := api.Operation("utility.get_usage").Function; api.Function(function).Braked {
+		t.Errorf("the brake stops %s, which shows usage", function)
+	}
+}

@@ -1,0 +1,19 @@
+output "topic_arn" {
+  description = "ARN of the topic that carries everything about money: budget thresholds, anomalies, alarms."
+  value       = aws_sns_topic.this.arn
+}
+
+output "topic_name" {
+  description = "Name of the topic, known when planning."
+  value       = aws_sns_topic.this.name
+}
+
+output "budget_name" {
+  description = "Name of the monthly budget."
+  value       = aws_budgets_budget.this.name
+}
+
+output "anomaly_subscription_arn" {
+  description = "ARN of the anomaly subscription."
+  value       = aws_ce_anomaly_subscription.this.arn
+}

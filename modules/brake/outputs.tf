@@ -1,0 +1,24 @@
+output "release" {
+  description = "The command that releases the brake."
+  value       = "sekisho brake off --region ${var.location.region} --function ${local.name}"
+}
+
+output "name" {
+  description = "Name of the brake's function."
+  value       = module.function.name
+}
+
+output "log_group" {
+  description = "Name of the function's log group."
+  value       = module.function.log_group
+}
+
+output "policy" {
+  description = "What the function may do besides reaching its memory and the stage, as JSON."
+  value       = module.function.policy
+}
+
+output "applied" {
+  description = "What the function runs with: memory_mb, timeout_seconds, architecture, reserved_concurrency and environment."
+  value       = module.function.applied
+}

@@ -1,0 +1,71 @@
+mock_provider "aws" {
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::123456789012:role/demo-brake" }
+  }
+}
+
+# Any file does for a zip.
+variables {
+  name           = "demo"
+  location       = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
+  zip            = "main.tf"
+  runtime        = { memory_mb = 128, timeout_seconds = 60 }
+  functions      = ["demo-mcp", "demo-calendar"]
+  api            = { id = "abc123", stage = "live" }
+  accounts_table = "demo-accounts"
+  obeys          = { topic_name = "demo-money", alarm_names = ["demo-spend-rate"], budget_name = "demo-monthly" }
+}
+
+run "brake" {
+  command = plan
+
+  assert {
+    condition = length(jsondecode(output.policy).Statement) == 3 && jsondecode(output.policy).Statement == [
+      for s in jsondecode(output.policy).Statement : s
+      if s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
+      || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
+      || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"]
+    ]
+    error_message = "The brake changes the concurrency of the functions that it is given, and of no others."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.memory.policy).Statement[0].Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] == ["brake#*"]
+    error_message = "Of the accounts table, the brake reaches only its own item."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.stage.policy).Statement[0].Resource == ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
+    error_message = "The brake switches one stage."
+  }
+
+  assert {
+    condition     = aws_lambda_permission.this.source_arn == "arn:aws:sns:us-east-1:123456789012:demo-money" && aws_lambda_permission.this.principal == "sns.amazonaws.com"
+    error_message = "Only its topic starts the brake."
+  }
+
+  assert {
+    condition     = aws_sns_topic_subscription.this.endpoint == "arn:aws:lambda:us-east-1:123456789012:function:demo-brake" && aws_sns_topic_subscription.this.filter_policy == null
+    error_message = "A filter policy would keep alarms and budgets away, whose messages have no attributes."
+  }
+
+  assert {
+    condition     = output.applied.environment == tomap({ SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_API_ID = "abc123", SEKISHO_BRAKE_ALARMS = "demo-spend-rate", SEKISHO_BRAKE_BUDGET = "demo-monthly", SEKISHO_BRAKE_BUDGET_PERCENT = "100", SEKISHO_BRAKE_FUNCTIONS = "demo-mcp,demo-calendar", SEKISHO_BRAKE_TOPIC_ARN = "arn:aws:sns:us-east-1:123456789012:demo-money", SEKISHO_LOG_LEVEL = "info", SEKISHO_STAGE = "live" })
+    error_message = "The function reads from its environment what it obeys and what it stops."
+  }
+
+  assert {
+    condition     = output.release == "sekisho brake off --region us-east-1 --function demo-brake"
+    error_message = "The command to release is an output."
+  }
+}
+
+run "brake_that_stops_nothing" {
+  command = plan
+
+  variables {
+    functions = []
+  }
+
+  expect_failures = [var.functions]
+}

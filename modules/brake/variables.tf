@@ -1,0 +1,97 @@
+variable "name" {
+  description = "Name of the stack; the function is called <name>-brake."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{1,30}[a-z0-9]$", var.name))
+    error_message = "name takes 3 to 32 lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen."
+  }
+}
+
+variable "location" {
+  description = <<-EOT
+    Where the stack lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+  EOT
+  type = object({
+    partition  = string
+    region     = string
+    account_id = string
+  })
+  nullable = false
+}
+
+variable "zip" {
+  description = "Path of the function's finished zip."
+  type        = string
+  nullable    = false
+}
+
+variable "runtime" {
+  description = <<-EOT
+    What the function gets, as modules/function takes it.
+      - memory_mb, timeout_seconds: from the contract's table.
+      - architecture: arm64 or x86_64, as its zip was built.
+      - tracing: X-Ray, billed by trace.
+  EOT
+  type = object({
+    memory_mb       = number
+    timeout_seconds = number
+    architecture    = optional(string, "arm64")
+    tracing         = optional(bool, false)
+  })
+  nullable = false
+}
+
+variable "functions" {
+  description = "Names of the functions that the brake stops. The function refuses to start if one of them is marked braked: false in the contract."
+  type        = list(string)
+  nullable    = false
+
+  validation {
+    condition     = length(var.functions) > 0
+    error_message = "functions takes at least one: a brake that stops nothing is none."
+  }
+}
+
+variable "api" {
+  description = <<-EOT
+    The API whose variables the brake switches.
+      - id: of the REST API.
+      - stage: name of its stage.
+  EOT
+  type = object({
+    id    = string
+    stage = string
+  })
+  nullable = false
+}
+
+variable "accounts_table" {
+  description = "Name of the table in which the brake remembers what it stopped."
+  type        = string
+  nullable    = false
+}
+
+variable "obeys" {
+  description = <<-EOT
+    The messages that put the brake on.
+      - topic_name: name of the topic that they come by; the brake announces there what it did.
+      - alarm_names: alarms that put it on when they go to ALARM.
+      - budget_name, budget_percent: the budget that puts it on, and how much of it must be spent.
+  EOT
+  type = object({
+    topic_name     = string
+    alarm_names    = list(string)
+    budget_name    = string
+    budget_percent = optional(number, 100)
+  })
+  nullable = false
+}
+
+variable "log_retention_days" {
+  description = "Days that the function's log is kept."
+  type        = number
+  default     = 30
+  nullable    = false
+}

@@ -1,0 +1,111 @@
+mock_provider "aws" {}
+
+variables {
+  name       = "demo"
+  region     = "us-east-1"
+  prices     = { table = "../../functions/internal/money/price/prices.json" }
+  trip       = { usd_per_hour = 2 }
+  topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"]
+  api        = { name = "demo", stage = "live" }
+  tables     = { usage = "demo-usage" }
+
+  functions = {
+    authorizer = { name = "demo-authorizer", started_by = "authorizer", memory_mb = 256 }
+    mcp        = { name = "demo-mcp", started_by = "proxy", memory_mb = 512 }
+    calendar   = { name = "demo-calendar", started_by = "api", memory_mb = 256 }
+    settle     = { name = "demo-settle", started_by = "log", memory_mb = 128 }
+  }
+}
+
+run "alarm" {
+  command = plan
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this.alarm_name == "demo-spend-rate" && output.name == "demo-spend-rate"
+    error_message = "The brake knows the alarm by its name."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this.threshold == 2 && aws_cloudwatch_metric_alarm.this.datapoints_to_alarm == 3 && aws_cloudwatch_metric_alarm.this.evaluation_periods == 5
+    error_message = "It trips when 3 of the last 5 minutes were above the threshold."
+  }
+
+  assert {
+    condition     = output.trip.delay_seconds == 3 * 60 + 120 + 60 + 60
+    error_message = "Three expensive minutes, and what it takes to see and to stop them."
+  }
+
+  assert {
+    condition     = length([for q in aws_cloudwatch_metric_alarm.this.metric_query : q if length(q.metric) == 1]) == 8 && [for q in aws_cloudwatch_metric_alarm.this.metric_query : q.id if q.return_data] == ["usd_per_hour"]
+    error_message = "Gateway 2, durations 3, runs of the proxy 1, and 2 for a table; one expression is watched."
+  }
+
+  assert {
+    condition     = alltrue([for q in aws_cloudwatch_metric_alarm.this.metric_query : length(coalesce(q.expression, "-")) <= 1024])
+    error_message = "An expression is to stay far below CloudWatch's limit."
+  }
+}
+
+run "price_by_hand_in_an_unknown_region" {
+  command = plan
+
+  variables {
+    region = "eu-nowhere-1"
+    prices = { table = "../../functions/internal/money/price/prices.json", usd = { apigateway_rest_request = 7 } }
+  }
+
+  assert {
+    condition     = output.prices.usd_for_one.apigateway_rest_request == "7 / 1000000" && output.prices.usd.apigateway_rest_request == 7 / 1000000
+    error_message = "A price that is given is used."
+  }
+
+  assert {
+    condition     = output.prices.note == "Prices of us-east-1: the table has none of eu-nowhere-1. Give what differs under regions in prices.json, or as cost.prices."
+    error_message = "Prices of another region are used, and it is said."
+  }
+}
+
+run "prices_of_tokyo" {
+  command = plan
+
+  variables {
+    region = "ap-northeast-1"
+  }
+
+  assert {
+    condition     = output.prices.usd.apigateway_rest_request == jsondecode(file("../../functions/internal/money/price/prices.json")).regions["ap-northeast-1"].apigateway_rest_request.usd / 1000000 && output.prices.usd.apigateway_rest_request > 3.5 / 1000000
+    error_message = "A region's own prices come before the base's. Got ${output.prices.usd_for_one.apigateway_rest_request}"
+  }
+
+  assert {
+    condition     = output.prices.note == "Prices of ap-northeast-1."
+    error_message = "A region that the table knows needs no note."
+  }
+}
+
+run "refuses_more_metrics_than_an_alarm_reads" {
+  command = plan
+
+  variables {
+    tables = { for role in ["a", "b", "c", "d", "e"] : role => "demo-${role}" }
+  }
+
+  expect_failures = [aws_cloudwatch_metric_alarm.this]
+}
+
+run "refuses_wrong_values" {
+  command = plan
+
+  variables {
+    name   = "d"
+    trip   = { usd_per_hour = 0, datapoints = 6, of = 5 }
+    prices = { table = "../../functions/internal/money/price/prices.json", usd = { rest = 1 } }
+    tables = {}
+
+    functions = {
+      calendar = { name = "demo-calendar", started_by = "magic", memory_mb = 256 }
+    }
+  }
+
+  expect_failures = [var.name, var.trip, var.prices, var.tables, var.functions]
+}
