@@ -12,7 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sekisho/functions/internal/reply"
 )
+
+// mostName is how many characters of an unknown argument's name an error repeats.
+const mostName = 40
 
 // MaxBody is the largest JSON body that an operation takes, in bytes.
 const MaxBody = 64 << 10
@@ -82,7 +87,7 @@ func decodeBody(body []byte, args map[string]any) error {
 func (s *Schemas) bindQuery(args map[string]any, name string, values []string) error {
 	isQuery := slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
 	if !isQuery {
-		return &ArgumentError{Param: name, Message: "no such query parameter; " + s.known()}
+		return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such query parameter; " + s.known()}
 	}
 	if len(values) > 1 {
 		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
@@ -93,44 +98,24 @@ func (s *Schemas) bindQuery(args map[string]any, name string, values []string) e
 	return s.bindText(args, name, values[0])
 }
 
-// bindText reads an argument that arrives as text.
+// bindText adds an argument that arrives as text; validate reads it.
 func (s *Schemas) bindText(args map[string]any, name, text string) error {
-	p, ok := s.properties[name]
-	if !ok {
+	if _, ok := s.properties[name]; !ok {
 		return nil // a path parameter that only routes, such as a greedy proxy
 	}
-	// API Gateway puts U+FFFD in the place of bytes that are no UTF-8.
+	// API Gateway puts U+FFFD in the place of bytes that are not UTF-8.
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 		return &ArgumentError{Param: name, Message: "not UTF-8; percent-encode UTF-8 text"}
 	}
-	switch p.kind {
-	case "integer":
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return s.wrong(name, fmt.Sprintf("%q is not a whole number", clip(text)))
-		}
-		args[name] = float64(n)
-	case "number":
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n-n != 0 {
-			return s.wrong(name, fmt.Sprintf("%q is not a number", clip(text)))
-		}
-		args[name] = n
-	case "boolean":
-		if text != "true" && text != "false" {
-			return s.wrong(name, fmt.Sprintf("%q is neither true nor false", clip(text)))
-		}
-		args[name] = text == "true"
-	default:
-		args[name] = text
-	}
+	args[name] = text
 	return nil
 }
 
+// propertyPath finds an argument's name in the validator's path to a fault.
 var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
 
-// Validate checks arguments against the operation's input schema and fills in defaults.
-// The error is an *ArgumentError.
+// Validate reads the arguments leniently (see Schemas.read), checks them against the
+// operation's input schema, and fills in defaults. The error is an *ArgumentError.
 func (op *Operation) Validate(args map[string]any) error {
 	s, err := op.Schemas()
 	if err != nil {
@@ -142,8 +127,11 @@ func (op *Operation) Validate(args map[string]any) error {
 func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	for name := range args {
 		if _, ok := s.properties[name]; !ok {
-			return &ArgumentError{Param: clip(name), Message: "no such argument; " + s.known()}
+			return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such argument; " + s.known()}
 		}
+	}
+	if err := s.read(args); err != nil {
+		return err
 	}
 	for _, name := range s.required {
 		if _, ok := args[name]; !ok {
@@ -168,6 +156,9 @@ func (op *Operation) validate(s *Schemas, args map[string]any) error {
 func (s *Schemas) wrong(name, message string) error {
 	if p, ok := s.properties[name]; ok && p.description != "" {
 		message += ". Expected: " + p.description
+		if !slices.Contains(s.required, name) {
+			message += " Or leave it out."
+		}
 	}
 	return &ArgumentError{Param: name, Message: message}
 }
@@ -182,20 +173,6 @@ func (s *Schemas) known() string {
 	}
 	slices.Sort(names)
 	return "known: " + strings.Join(names, ", ")
-}
-
-// clip keeps what a caller sent from filling an error message.
-func clip(text string) string {
-	const most = 200
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
 }
 
 // Request makes the HTTP request for a call with these arguments, which must be valid.

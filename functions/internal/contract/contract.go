@@ -35,6 +35,7 @@ type API struct {
 	StageVariables map[string]map[string]string
 	// AccessLog maps the fields of an access-log record to $context variables.
 	AccessLog map[string]string
+	Limits    Limits
 
 	byID    map[string]*Operation
 	byRoute map[string]*Operation
@@ -202,6 +203,7 @@ type raw struct {
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
+	Limits           Limits                       `json:"x-sekisho-limits"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -236,6 +238,7 @@ func Parse(doc []byte) (*API, error) {
 		GatewayResponses: r.GatewayResponses,
 		StageVariables:   r.StageVariables,
 		AccessLog:        r.AccessLog,
+		Limits:           r.Limits,
 		byID:             map[string]*Operation{},
 		byRoute:          map[string]*Operation{},
 	}

@@ -19,6 +19,7 @@ import (
 
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/reply"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
@@ -77,6 +78,9 @@ type Server struct {
 // New makes a server for the operations that the contract gives to a function. It fails
 // when one of them is not among ops, or ops holds one that is not the function's.
 func New(api *contract.API, function string, ops map[string]Operation, log *zap.Logger, now func() time.Time) (*Server, error) {
+	if api.Limits.AnswerBytes <= 0 {
+		return nil, fmt.Errorf("function %s: the contract has no x-sekisho-limits.answer_bytes", function)
+	}
 	for _, op := range api.ByFunction(function) {
 		if _, ok := ops[op.ID]; !ok {
 			return nil, fmt.Errorf("function %s: the contract gives it operation %s, which it does not serve", function, op.ID)
@@ -105,7 +109,11 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	}
 	op := s.api.Route(event.HTTPMethod, event.Resource)
 	answer, err := s.serve(ctx, op, call)
-	response := s.respond(event, answer, err)
+	var body []byte
+	if err == nil {
+		body, err = s.encode(op, answer)
+	}
+	response := respond(event, body, err)
 	fields = append(fields,
 		zap.String("request_id", event.RequestContext.ExtendedRequestID),
 		zap.String("key_id", call.Caller.KeyID),
@@ -164,18 +172,29 @@ func query(event events.APIGatewayProxyRequest) map[string][]string {
 	return values
 }
 
-func (s *Server) respond(event events.APIGatewayProxyRequest, answer any, err error) events.APIGatewayProxyResponse {
-	if err == nil {
-		body, encodeErr := json.Marshal(answer)
-		if encodeErr == nil {
-			headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
-			addRateLimit(headers, event.RequestContext.Authorizer)
-			return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
-		}
-		s.log.Error("encode answer", zap.Error(encodeErr))
-		err = encodeErr
+// encode writes an answer, and holds it to the contract's limit.
+func (s *Server) encode(op *contract.Operation, answer any) ([]byte, error) {
+	body, err := reply.JSON(answer)
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	return problemResponse(asProblem(err))
+	if s.api.Limits.Fits(body) {
+		return body, nil
+	}
+	p := problem.Newf(problem.AnswerTooLarge, "The answer has %d bytes, which is more than this server sends.", len(body))
+	if !op.Annotations.ReadOnlyHint {
+		p.Hint = "The call was carried out; only what it answered is too large to send. Do not repeat it."
+	}
+	return nil, p
+}
+
+func respond(event events.APIGatewayProxyRequest, body []byte, err error) events.APIGatewayProxyResponse {
+	if err != nil {
+		return problemResponse(asProblem(err))
+	}
+	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
+	addRateLimit(headers, event.RequestContext.Authorizer)
+	return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
 }
 
 func problemResponse(p *problem.Problem) events.APIGatewayProxyResponse {
