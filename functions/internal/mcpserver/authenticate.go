@@ -18,8 +18,8 @@ import (
 const remappedAuthorization = "X-Amzn-Remapped-Authorization"
 
 // challenge goes with every 401 (RFC 9110, section 11.6.1). It names no authorization
-// server, since there is none, and no error: with "invalid_token" OAuth clients begin to
-// refresh. API Gateway renames the header on the way out, so the body must do on its own.
+// server, since there is none, and no error: "invalid_token" makes OAuth clients refresh.
+// API Gateway renames the header on the way out, so the body must suffice.
 const challenge = `Bearer realm="sekisho"`
 
 // authenticate finds the key of a request, and its text for the calls to the REST API. No

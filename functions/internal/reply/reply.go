@@ -45,3 +45,23 @@ func Cut(text string, characters int) string {
 	}
 	return kept
 }
+
+// Unescape undoes the HTML escapes of another encoder, in place: the JSON means the same, in
+// fewer bytes.
+func Unescape(text []byte) []byte {
+	out := text[:0]
+	for len(text) > 0 {
+		switch {
+		case text[0] != '\\' || len(text) == 1:
+			out, text = append(out, text[0]), text[1:]
+		case len(text) >= 6 && htmlEscapes[string(text[:6])] != 0:
+			out, text = append(out, htmlEscapes[string(text[:6])]), text[6:]
+		default: // another escape: its second byte may be a backslash too
+			out, text = append(out, text[:2]...), text[2:]
+		}
+	}
+	return out
+}
+
+// htmlEscapes are those that encoding/json writes.
+var htmlEscapes = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}

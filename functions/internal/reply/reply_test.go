@@ -1,6 +1,7 @@
 package reply_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -43,4 +44,35 @@ func TestJSON(t *testing.T) {
 	if got, err := reply.JSON(func() {}); err == nil {
 		t.Errorf("a function was encoded as %s", got)
 	}
+}
+
+func TestUnescape(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":"\u003c\u003e\u0026"}`: `{"a":"<>&"}`,
+		`"\\u003c"`:                   `"\\u003c"`,
+		`"\\\u003c"`:                  `"\\<"`,
+		`"\u2028\u0022\n\""`:         `"\u2028\u0022\n\""`,
+		`"\u003`:                      `"\u003`,
+		`\`:                           `\`,
+		"":                            "",
+	} {
+		if got := reply.Unescape([]byte(in)); string(got) != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
+// FuzzUnescape: what is encoded with HTML escapes becomes what JSON writes without.
+func FuzzUnescape(f *testing.F) {
+	f.Add(`<\u003c\\&>"`)
+	f.Fuzz(func(t *testing.T, text string) {
+		escaped, err := json.Marshal(text)
+		if err != nil {
+			t.Skip()
+		}
+		want, _ := reply.JSON(text)
+		if got := reply.Unescape(escaped); string(got) != string(want) {
+			t.Fatalf("%q: %s, want %s", text, got, want)
+		}
+	})
 }
