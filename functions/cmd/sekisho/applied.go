@@ -53,6 +53,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
 		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0,
+		"--tool-names":                       c.ToolNames != nil,
 		"--upstream, and what goes with it,": c.upstreamFlags.given(),
 	} {
 		if given {

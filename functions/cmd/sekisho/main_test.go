@@ -128,16 +128,24 @@ func TestTools(t *testing.T) {
 	}
 	all, less := read(), read("--off", "calendar", "--off", "convert.units")
 	for _, tool := range less.Tools {
-		if tool.Category == "calendar" || tool.Name == "convert.units" {
+		if tool.Category == "calendar" || tool.Name == "convert_units" {
 			t.Errorf("%s is off and counted", tool.Name)
 		}
 	}
 	if less.Total.Tools >= all.Total.Tools || less.Total.Tokens >= all.Total.Tokens || less.Total.Tokens == 0 {
 		t.Errorf("all %+v, less %+v", all.Total, less.Total)
 	}
-	out, _, code := sekisho(t, "tools", "--names", "underscore")
-	if code != 0 || !strings.Contains(out, "  postal_lookup ") || strings.Contains(out, "postal.lookup") {
-		t.Errorf("exit code %d: %s", code, out)
+	for _, c := range []struct {
+		args        []string
+		has, hasNot string
+	}{
+		{nil, "  postal_lookup ", "postal.lookup"},
+		{[]string{"--names", "canonical"}, "  postal.lookup ", "postal_lookup"},
+	} {
+		out, _, code := sekisho(t, append([]string{"tools"}, c.args...)...)
+		if code != 0 || !strings.Contains(out, c.has) || strings.Contains(out, c.hasNot) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, out)
+		}
 	}
 	if _, errs, code := sekisho(t, "tools", "--off", "calender"); code != exitUsage || !strings.Contains(errs, "calendar.holidays") {
 		t.Errorf("a misspelt category: %d %s", code, errs)

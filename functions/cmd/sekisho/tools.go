@@ -14,7 +14,7 @@ import (
 )
 
 type toolsCmd struct {
-	Names  string   `help:"canonical (postal.lookup) or underscore (postal_lookup)." enum:"canonical,underscore" default:"canonical"`
+	Names  string   `help:"underscore (postal_lookup) or canonical (postal.lookup)." enum:"underscore,canonical" default:"underscore"`
 	Off    []string `help:"Leave out a category or a tool, as a key's tool settings do; may be given more than once." placeholder:"NAME"`
 	Format string   `help:"table or json." enum:"table,json" default:"table"`
 }

@@ -28,8 +28,10 @@ type upCmd struct {
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
 	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
-	Applied  string        `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
-	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
+	// ToolNames is a pointer, so that --applied sees whether it was given.
+	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
+	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
+	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
 }
 
 // longestTimeout is Lambda's own limit (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
@@ -48,6 +50,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	env := map[string]string{
 		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
+	}
+	if c.ToolNames != nil {
+		env[boot.ToolNames] = *c.ToolNames
 	}
 	functions, err := c.functions(env)
 	if err != nil {

@@ -252,6 +252,22 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
+// TestAllowedOriginsReadEverything: without CORS headers a browser hides an answer from its
+// page, most of all the errors.
+func TestAllowedOriginsReadEverything(t *testing.T) {
+	const origin = "https://console.example"
+	for _, x := range exchanges() {
+		if slices.Contains(x.headers, "origin") {
+			continue
+		}
+		x.headers = slices.Concat(x.headers, []string{"Origin", origin})
+		r := newWorld(t).event(t.Context(), x.event())
+		if r.Headers["Access-Control-Allow-Origin"] != origin || !strings.Contains(r.Headers["Access-Control-Expose-Headers"], "Retry-After") {
+			t.Errorf("%s: HTTP %d with %v", x.name, r.StatusCode, r.Headers)
+		}
+	}
+}
+
 // holdsRules checks what no golden file may ever say.
 func holdsRules(t *testing.T, x exchange, r events.APIGatewayProxyResponse) {
 	t.Helper()

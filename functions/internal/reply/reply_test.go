@@ -49,12 +49,12 @@ func TestJSON(t *testing.T) {
 func TestUnescape(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":"\u003c\u003e\u0026"}`: `{"a":"<>&"}`,
-		`"\\u003c"`:                   `"\\u003c"`,
-		`"\\\u003c"`:                  `"\\<"`,
+		`"\\u003c"`:                  `"\\u003c"`,
+		`"\\\u003c"`:                 `"\\<"`,
 		`"\u2028\u0022\n\""`:         `"\u2028\u0022\n\""`,
-		`"\u003`:                      `"\u003`,
-		`\`:                           `\`,
-		"":                            "",
+		`"\u003`:                     `"\u003`,
+		`\`:                          `\`,
+		"":                           "",
 	} {
 		if got := reply.Unescape([]byte(in)); string(got) != want {
 			t.Errorf("%s became %s, want %s", in, got, want)

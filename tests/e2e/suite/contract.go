@@ -61,11 +61,11 @@ func (d described) business() []string {
 	return slices.Compact(names)
 }
 
-// example is a JSON object of the examples of a tool's required arguments, false when one has
-// none or there is no such tool.
+// example is a JSON object of the examples of a listed tool's required arguments, false when
+// one has none or there is no such tool.
 func (d described) example(tool string) (arguments string, ok bool) {
 	d.operations(func(o map[string]any) {
-		if o["operationId"] != tool {
+		if id, _ := o["operationId"].(string); strings.ReplaceAll(id, ".", "_") != tool {
 			return
 		}
 		args := map[string]any{}
