@@ -79,6 +79,8 @@ func TestBadSurroundings(t *testing.T) {
 		"nothing applied":                      {[]string{"up", "--applied", filepath.Join(fresh, "applied.json")}, "terraform -chdir=envs/dev output -json"},
 		"not applied":                          {[]string{"up", "--applied", foreign}, "terraform -chdir=envs/dev output -json"},
 		"a plan applied":                       {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan does not go with --applied"},
+		"names besides what was applied":       {[]string{"up", "--applied", foreign, "--tool-names", "canonical"}, "--tool-names does not go with --applied"},
+		"no form of a name":                    {[]string{"up", "--tool-names", "dotted"}, "underscore"},
 		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--publish-per-day", "2"}, "--upstream, and what goes with it, does not go with --applied"},
 		"busy port":                            {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
 		"bad address":                          {[]string{"up", "--listen", "nowhere", "--data", fresh}, "--listen"},
@@ -149,6 +151,27 @@ func TestTools(t *testing.T) {
 	}
 	if _, errs, code := sekisho(t, "tools", "--off", "calender"); code != exitUsage || !strings.Contains(errs, "calendar.holidays") {
 		t.Errorf("a misspelt category: %d %s", code, errs)
+	}
+}
+
+// TestUpNamesTools: up lists tools in the form that it is given, and takes both in calls.
+func TestUpNamesTools(t *testing.T) {
+	for form, c := range map[string]struct {
+		flags []string
+		name  string
+	}{
+		"default":   {nil, "postal_lookup"},
+		"canonical": {[]string{"--tool-names", "canonical"}, "postal.lookup"},
+	} {
+		t.Run(form, func(t *testing.T) {
+			up := startUp(t, append([]string{"--data", t.TempDir()}, c.flags...)...)
+			if _, list := up.send("POST", "/mcp", up.keys["demo"], `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(list, `"name":"`+c.name+`"`) {
+				t.Errorf("listed: %.300s", list)
+			}
+			for _, name := range []string{"postal.lookup", "postal_lookup"} {
+				up.tool(up.keys["demo"], name, `{"postal_code":"100-0001"}`, "千代田")
+			}
+		})
 	}
 }
 
