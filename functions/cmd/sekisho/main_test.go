@@ -164,7 +164,7 @@ func TestUpNamesTools(t *testing.T) {
 		"canonical": {[]string{"--tool-names", "canonical"}, "postal.lookup"},
 	} {
 		t.Run(form, func(t *testing.T) {
-			up := startUp(t, append([]string{"--data", t.TempDir()}, c.flags...)...)
+			up := startUp(t, append([]string{"--data", t.TempDir(), "--plan", "demo=5"}, c.flags...)...)
 			if _, list := up.send("POST", "/mcp", up.keys["demo"], `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(list, `"name":"`+c.name+`"`) {
 				t.Errorf("listed: %.300s", list)
 			}
