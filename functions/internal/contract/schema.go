@@ -228,7 +228,7 @@ func addBody(properties map[string]any, raw json.RawMessage, from *resolver) (re
 	}
 	for name, member := range object(schema["properties"]) {
 		if _, ok := properties[name]; ok {
-			return nil, fmt.Errorf("argument %q stands in the body and beside it", name)
+			return nil, fmt.Errorf("argument %q is in the body and beside it", name)
 		}
 		properties[name] = member
 	}

@@ -48,7 +48,7 @@ func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMes
 	return "", key, refuse(id, problem.New(problem.StoreUnavailable, ""))
 }
 
-// missing tells a caller that did send something why it was not taken.
+// missing says why a key that was sent was not taken.
 func missing(h http.Header) string {
 	if h.Get("x-api-key") == "" && h.Get("authorization") == "" && h.Get(remappedAuthorization) == "" {
 		return ""

@@ -64,7 +64,7 @@ type Config struct {
 	// ToolNames is Underscore where empty.
 	ToolNames ToolNames
 	Log       *zap.Logger
-	// Version of the server, as clients are told it.
+	// Version of the server, as clients see it.
 	Version string
 	// Now is the clock of the log's durations; nil: time.Now.
 	Now func() time.Time

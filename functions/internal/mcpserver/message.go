@@ -67,7 +67,7 @@ func newMessage(members map[string]json.RawMessage) (*message, *refusal) {
 	m := &message{params: members["params"]}
 	if raw, ok := members["id"]; ok {
 		if !validID(raw) {
-			return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "id must be a string of at most 256 bytes or a whole number between -(2^53-1) and 2^53-1, and not null.")
+			return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "id must be a string of at most 256 bytes, with its quotes, or a whole number between -(2^53-1) and 2^53-1, and not null.")
 		}
 		m.id = raw
 	}
@@ -98,7 +98,7 @@ func newMessage(members map[string]json.RawMessage) (*message, *refusal) {
 	}
 	m.readParams()
 	if m.progressToken != nil && !validID(m.progressToken) {
-		return invalid("progressToken must be a string of at most 256 bytes or a whole number between -(2^53-1) and 2^53-1.")
+		return invalid("progressToken must be a string of at most 256 bytes, with its quotes, or a whole number between -(2^53-1) and 2^53-1.")
 	}
 	return m, nil
 }
@@ -166,8 +166,8 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// modernSince is the protocol version from which on there is no handshake: every request
-// carries its version, and JSON-RPC errors have HTTP statuses.
+// modernSince is the first protocol version without a handshake: every request carries its
+// version, and JSON-RPC errors have HTTP statuses.
 const modernSince = "2026-07-28"
 
 // versions are the protocol versions served, newest first. 2024-11-05 is not among them:

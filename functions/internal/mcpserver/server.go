@@ -125,11 +125,10 @@ func accept(a *answer, x *exchange, m *message) *refusal {
 // without HTML escapes, as a stream where the caller takes nothing else, and readable for a
 // page of an allowed origin.
 func (s *server) finish(a *answer, x *exchange) {
-	a.unescape()
 	if wantsJSON, _ := accepts(x.request.Header.Values("Accept")); !wantsJSON {
 		a.asStream()
 	}
-	if a.body.Len() > s.API.Limits.AnswerBytes {
+	if a.unescape() > s.API.Limits.AnswerBytes {
 		x.refuse(a, refuse(x.id, s.unclear(x, problem.AnswerTooLarge, "")))
 	}
 	if a.header.Get("Content-Type") == "text/event-stream" {
@@ -138,11 +137,13 @@ func (s *server) finish(a *answer, x *exchange) {
 	s.shareWithOrigin(a.header, x.request.Header)
 }
 
-// unescape undoes the HTML escapes of the SDK's encoder.
-func (a *answer) unescape() {
+// unescape undoes the HTML escapes of the SDK's encoder, and returns the size that is left.
+func (a *answer) unescape() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.body.Truncate(len(reply.Unescape(a.body.Bytes())))
+	size := len(reply.Unescape(a.body.Bytes()))
+	a.body.Truncate(size)
+	return size
 }
 
 // offered are the methods that are served. The lists of what there is none of are empty: some

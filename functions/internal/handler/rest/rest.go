@@ -246,7 +246,7 @@ func callerOf(authorizer map[string]any) Caller {
 	return Caller{KeyID: get(CtxKeyID), Meter: get(CtxMeter), UserID: get(CtxUserID), Plan: get(CtxPlan)}
 }
 
-// addRateLimit tells the caller what is left, as the IETF draft on RateLimit header fields
+// addRateLimit says what is left, as the IETF draft on RateLimit header fields
 // has it (draft-ietf-httpapi-ratelimit-headers-10): r units left, t seconds to the reset,
 // q units per w seconds. Nothing is said where nothing is counted.
 func addRateLimit(headers map[string]string, authorizer map[string]any) {
