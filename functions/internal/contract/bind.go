@@ -201,7 +201,7 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	if !op.HasBody {
 		return http.NewRequest(op.Method, target, nil)
 	}
-	encoded, err := json.Marshal(body)
+	encoded, err := reply.JSON(body)
 	if err != nil {
 		return nil, fmt.Errorf("contract: %s: encode body: %w", op.ID, err)
 	}

@@ -249,6 +249,9 @@ func TestNoAnswerPassesTheLimit(t *testing.T) {
 			if refused && op.Category != "external" {
 				t.Errorf("%s %.80s: our own answer is too large", op.ID, encoded)
 			}
+			if refused && bytes.Contains(encoded, []byte("-130000-lt")) {
+				t.Errorf("%s %.80s: too large, so < was escaped on the way", op.ID, encoded)
+			}
 		}
 	}
 	r, err := w.api.Operation("external.publish_content").Request(w.base, map[string]any{"slug": "b-450000-plain"})

@@ -112,6 +112,22 @@ func TestRESTAnswers(t *testing.T) {
 	}
 }
 
+// TestLimitOfAnswers: no answer passes the contract's limit, whatever it is made of.
+func TestLimitOfAnswers(t *testing.T) {
+	w := newWorld(t, func(c *mcpserver.Config) {
+		small := *c.API
+		small.Limits.AnswerBytes = 10_000
+		c.API = &small
+	})
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		r := w.event(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: legacy("tools/list", ""),
+			Headers: map[string]string{"content-type": "application/json", "x-api-key": goodKey, "accept": accept}})
+		if r.StatusCode != 422 || !strings.HasPrefix(r.Body, `{"jsonrpc":"2.0","id":1,"error":{"code":422,`) || !strings.Contains(r.Body, `"error":"answer_too_large"`) {
+			t.Errorf("%s: HTTP %d %s", accept, r.StatusCode, r.Body)
+		}
+	}
+}
+
 // TestQuota: the members of a quota error and the header of its wait reach the agent.
 func TestQuota(t *testing.T) {
 	w := newWorld(t)
