@@ -20,6 +20,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
+	"sekisho/functions/internal/reply"
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/usage"
 )
@@ -90,7 +91,7 @@ func floods(w http.ResponseWriter, r *http.Request) {
 		for _, size := range upstreamSizes {
 			if strings.Contains(name, fmt.Sprintf("-%d-%s", size, filling)) {
 				w.Header().Set("Content-Type", "application/json")
-				encoded, _ := json.Marshal(strings.Repeat(text, size))
+				encoded, _ := reply.JSON(strings.Repeat(text, size))
 				_, _ = fmt.Fprintf(w, `{"a":%s}`, encoded)
 				return
 			}
