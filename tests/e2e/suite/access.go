@@ -164,6 +164,7 @@ func testData(t *testing.T, g Target) {
 		"/v1/calendar/business-days-between?from=2026-11-30&to=2026-12-": "",
 		"/v1/convert/era?date=2026-11-30":                                "令和8年11月30日",
 		"/v1/convert/era?era_date=R8.11.30":                              `"date":"2026-11-30"`,
+		"/v1/convert/era?date=2026-11-30&era_date=":                      "令和8年11月30日",
 		"/v1/convert/units?value=1&from=kan&to=kg":                       `"result":3.75`,
 	} {
 		a := g.get(t, path, k.Secret)
@@ -175,6 +176,11 @@ func testData(t *testing.T, g Target) {
 		}
 		if a.Status != http.StatusOK || !strings.Contains(string(a.Body), want) {
 			t.Errorf("%s: %s; want %s", path, a, want)
+		}
+	}
+	for _, arguments := range []string{`{"date":"2026-11-30","era_date":null}`, `{"date":"2026-11-30","era_date":""}`} {
+		if r := g.callTool(t, k.Secret, "convert_era", arguments).tool(t); r.IsError {
+			t.Errorf("%s: %+v", arguments, r)
 		}
 	}
 	a := send(t, http.MethodPost, g.APIURL+"/v1/convert/width", k.Secret, `{"text":"ﾊﾟﾝ１","to":"full","scope":"kana"}`)

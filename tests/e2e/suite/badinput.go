@@ -97,6 +97,11 @@ func testBadInputMCP(t *testing.T, g Target) {
 			t.Errorf("%s: %s", name, a)
 		}
 	}
+	for _, method := range []string{"prompts/list", "resources/list", "resources/templates/list"} {
+		if a := g.rpc(t, k.Secret, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`); a.Status != 200 || !strings.Contains(string(a.Body), "[]") {
+			t.Errorf("%s: %s", method, a)
+		}
+	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		a := send(t, method, g.MCPURL, k.Secret, "")
 		if a.Status != http.StatusMethodNotAllowed || a.Header.Get("Allow") != "POST" {
