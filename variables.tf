@@ -40,7 +40,7 @@ variable "settings" {
       - key_cache_seconds: the longest that a revoked key lives on.
       - denial_memory_seconds: how long an instance remembers a used-up key.
       - allowed_origins: web pages that may call /mcp from a browser.
-      - tool_names: canonical (calendar.holidays) or underscore (calendar_holidays), for clients that take no dots.
+      - tool_names: how tools are listed over MCP: underscore (calendar_holidays) or canonical (calendar.holidays), which some clients refuse.
       - log_level: debug, info, warn or error.
   EOT
   type = object({
@@ -48,7 +48,7 @@ variable "settings" {
     key_cache_seconds     = optional(number, 30)
     denial_memory_seconds = optional(number, 3)
     allowed_origins       = optional(list(string), [])
-    tool_names            = optional(string, "canonical")
+    tool_names            = optional(string, "underscore")
     log_level             = optional(string, "info")
   })
   default  = {}
@@ -73,8 +73,8 @@ variable "settings" {
   }
 
   validation {
-    condition     = contains(["canonical", "underscore"], var.settings.tool_names)
-    error_message = "settings.tool_names is canonical or underscore."
+    condition     = contains(["underscore", "canonical"], var.settings.tool_names)
+    error_message = "settings.tool_names is underscore or canonical."
   }
 
   validation {

@@ -51,7 +51,7 @@ func serve(t *testing.T, tree string) {
 	if body := call(t, "GET", service.APIURL+"/v1/dice/roll?count=3", key, ""); !strings.Contains(body, `"rolls":[`) {
 		t.Errorf("over REST: %s", body)
 	}
-	if body := call(t, "POST", service.MCPURL, key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(body, `"name":"dice.roll"`) {
+	if body := call(t, "POST", service.MCPURL, key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(body, `"name":"dice_roll"`) {
 		t.Errorf("it is not listed: %s", body)
 	}
 	message := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"dice.roll","arguments":{"count":%s}}}`

@@ -79,6 +79,8 @@ func TestBadSurroundings(t *testing.T) {
 		"nothing applied":                      {[]string{"up", "--applied", filepath.Join(fresh, "applied.json")}, "terraform -chdir=envs/dev output -json"},
 		"not applied":                          {[]string{"up", "--applied", foreign}, "terraform -chdir=envs/dev output -json"},
 		"a plan applied":                       {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan can't be combined with --applied"},
+		"names besides what was applied":       {[]string{"up", "--applied", foreign, "--tool-names", "canonical"}, "--tool-names can't be combined with --applied"},
+		"no form of a name":                    {[]string{"up", "--tool-names", "dotted"}, "underscore"},
 		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--publish-per-day", "2"}, "--upstream and its options can't be combined with --applied"},
 		"busy port":                            {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
 		"bad address":                          {[]string{"up", "--listen", "nowhere", "--data", fresh}, "--listen"},
@@ -131,23 +133,52 @@ func TestTools(t *testing.T) {
 	}
 	all, less := read(), read("--off", "calendar", "--off", "convert.units")
 	for _, tool := range less.Tools {
-		if tool.Category == "calendar" || tool.Name == "convert.units" {
+		if tool.Category == "calendar" || tool.Name == "convert_units" {
 			t.Errorf("%s is off and counted", tool.Name)
 		}
 	}
 	if less.Total.Tools >= all.Total.Tools || less.Total.Tokens >= all.Total.Tokens || less.Total.Tokens == 0 {
 		t.Errorf("all %+v, less %+v", all.Total, less.Total)
 	}
-	out, _, code := sekisho(t, "tools", "--names", "underscore")
-	if code != 0 || !strings.Contains(out, "  postal_lookup ") || strings.Contains(out, "postal.lookup") {
-		t.Errorf("exit code %d: %s", code, out)
+	for _, c := range []struct {
+		args        []string
+		has, hasNot string
+	}{
+		{nil, "  postal_lookup ", "postal.lookup"},
+		{[]string{"--names", "canonical"}, "  postal.lookup ", "postal_lookup"},
+	} {
+		out, _, code := sekisho(t, append([]string{"tools"}, c.args...)...)
+		if code != 0 || !strings.Contains(out, c.has) || strings.Contains(out, c.hasNot) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, out)
+		}
 	}
 	if _, errs, code := sekisho(t, "tools", "--off", "calender"); code != exitUsage || !strings.Contains(errs, "calendar.holidays") {
 		t.Errorf("a misspelt category: %d %s", code, errs)
 	}
 }
 
-// TestEstimateTokens: four ASCII characters, or one other character, make a token.
+// TestUpNamesTools: up lists tools in the form that it is given, and takes both in calls.
+func TestUpNamesTools(t *testing.T) {
+	for form, c := range map[string]struct {
+		flags []string
+		name  string
+	}{
+		"default":   {nil, "postal_lookup"},
+		"canonical": {[]string{"--tool-names", "canonical"}, "postal.lookup"},
+	} {
+		t.Run(form, func(t *testing.T) {
+			up := startUp(t, append([]string{"--data", t.TempDir(), "--plan", "demo=5"}, c.flags...)...)
+			if _, list := up.send("POST", "/mcp", up.keys["demo"], `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(list, `"name":"`+c.name+`"`) {
+				t.Errorf("listed: %.300s", list)
+			}
+			for _, name := range []string{"postal.lookup", "postal_lookup"} {
+				up.tool(up.keys["demo"], name, `{"postal_code":"100-0001"}`, "千代田")
+			}
+		})
+	}
+}
+
+// TestEstimateTokens: four ASCII characters, or one other, are a token.
 func TestEstimateTokens(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "千代田": 3, "ab千": 2} {
 		if got := estimateTokens([]byte(text)); got != want {

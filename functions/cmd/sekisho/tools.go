@@ -14,7 +14,7 @@ import (
 )
 
 type toolsCmd struct {
-	Names  string   `help:"Style of names: canonical (postal.lookup) or underscore (postal_lookup)." enum:"canonical,underscore" default:"canonical"`
+	Names  string   `help:"Style of names: underscore (postal_lookup) or canonical (postal.lookup)." enum:"underscore,canonical" default:"underscore"`
 	Off    []string `help:"Leave out a category or a tool, as a key's tool settings do. Repeatable." placeholder:"NAME"`
 	Format string   `help:"Output format: table or json." enum:"table,json" default:"table"`
 }

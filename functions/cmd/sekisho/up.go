@@ -32,8 +32,10 @@ type upCmd struct {
 	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
 	Origins  []string      `name:"allow-origin" help:"A web origin whose pages may call /mcp, such as http://localhost:6274; may be given more than once." placeholder:"ORIGIN"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
-	Applied  string        `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
-	JSON     bool          `name:"json" help:"Print one line of JSON when ready."`
+	// ToolNames is a pointer, so that --applied sees whether it was given.
+	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
+	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
+	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
 }
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
@@ -50,6 +52,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	env := map[string]string{
 		boot.AllowedOrigins:  strings.Join(c.Origins, ","),
 		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
+	}
+	if c.ToolNames != nil {
+		env[boot.ToolNames] = *c.ToolNames
 	}
 	functions, err := c.functions(env)
 	if err != nil {

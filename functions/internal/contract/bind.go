@@ -12,9 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sekisho/functions/internal/reply"
 )
 
 // MaxBody is the largest JSON body that an operation accepts, in bytes.
+// mostName is how many characters of an unknown argument's name an error repeats.
+const mostName = 40
+
+// MaxBody is the largest JSON body that an operation takes, in bytes.
 const MaxBody = 64 << 10
 
 // ArgumentError says which argument of a call is wrong and what is expected.
@@ -82,7 +88,7 @@ func decodeBody(body []byte, args map[string]any) error {
 func (s *Schemas) bindQuery(args map[string]any, name string, values []string) error {
 	isQuery := slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
 	if !isQuery {
-		return &ArgumentError{Param: name, Message: "no such query parameter; " + s.known()}
+		return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such query parameter; " + s.known()}
 	}
 	if len(values) > 1 {
 		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
@@ -93,44 +99,24 @@ func (s *Schemas) bindQuery(args map[string]any, name string, values []string) e
 	return s.bindText(args, name, values[0])
 }
 
-// bindText reads an argument that arrives as text.
+// bindText adds an argument that arrives as text; validate reads it.
 func (s *Schemas) bindText(args map[string]any, name, text string) error {
-	p, ok := s.properties[name]
-	if !ok {
+	if _, ok := s.properties[name]; !ok {
 		return nil // a path parameter that only routes, such as a greedy proxy
 	}
 	// API Gateway replaces invalid UTF-8 with U+FFFD.
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 		return &ArgumentError{Param: name, Message: "not UTF-8; percent-encode UTF-8 text"}
 	}
-	switch p.kind {
-	case "integer":
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return s.wrong(name, fmt.Sprintf("%q is not a whole number", clip(text)))
-		}
-		args[name] = float64(n)
-	case "number":
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n-n != 0 {
-			return s.wrong(name, fmt.Sprintf("%q is not a number", clip(text)))
-		}
-		args[name] = n
-	case "boolean":
-		if text != "true" && text != "false" {
-			return s.wrong(name, fmt.Sprintf("%q is neither true nor false", clip(text)))
-		}
-		args[name] = text == "true"
-	default:
-		args[name] = text
-	}
+	args[name] = text
 	return nil
 }
 
+// propertyPath finds an argument's name in the validator's path to a fault.
 var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
 
-// Validate checks arguments against the operation's input schema and fills in defaults.
-// The error is an *ArgumentError.
+// Validate reads the arguments leniently (see Schemas.read), checks them against the
+// operation's input schema, and fills in defaults. The error is an *ArgumentError.
 func (op *Operation) Validate(args map[string]any) error {
 	s, err := op.Schemas()
 	if err != nil {
@@ -142,8 +128,11 @@ func (op *Operation) Validate(args map[string]any) error {
 func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	for name := range args {
 		if _, ok := s.properties[name]; !ok {
-			return &ArgumentError{Param: clip(name), Message: "no such argument; " + s.known()}
+			return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such argument; " + s.known()}
 		}
+	}
+	if err := s.read(args); err != nil {
+		return err
 	}
 	for _, name := range s.required {
 		if _, ok := args[name]; !ok {
@@ -178,6 +167,9 @@ func (op *Operation) Takes(name string) bool {
 func (s *Schemas) wrong(name, message string) error {
 	if p, ok := s.properties[name]; ok && p.description != "" {
 		message += ". Expected: " + p.description
+		if !slices.Contains(s.required, name) {
+			message += " Or leave it out."
+		}
 	}
 	return &ArgumentError{Param: name, Message: message}
 }
@@ -194,22 +186,9 @@ func (s *Schemas) known() string {
 	return "known: " + strings.Join(names, ", ")
 }
 
-// clip keeps what a caller sent from filling an error message.
-func clip(text string) string {
-	const most = 200
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
-}
-
-// Request makes the HTTP request for a call with valid arguments. base is the API's URL,
-// without the operation's path, such as https://abc.execute-api.eu-west-1.amazonaws.com/prod.
+// Request makes the HTTP request for a call with these arguments, which must be valid.
+// base is the URL of the API without the operation's path, such as
+// https://abc.execute-api.eu-west-1.amazonaws.com/prod.
 func (op *Operation) Request(base string, args map[string]any) (*http.Request, error) {
 	s, err := op.Schemas()
 	if err != nil {
@@ -233,7 +212,7 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	if !op.HasBody {
 		return http.NewRequest(op.Method, target, nil)
 	}
-	encoded, err := json.Marshal(body)
+	encoded, err := reply.JSON(body)
 	if err != nil {
 		return nil, fmt.Errorf("contract: %s: encode body: %w", op.ID, err)
 	}

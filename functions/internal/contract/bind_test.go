@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http/httptest"
@@ -45,6 +46,115 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// TestLenient: what agents send for an argument that they leave out, and for numbers and
+// booleans, in a body, over MCP or in a query. want is nil where it is refused.
+func TestLenient(t *testing.T) {
+	for _, c := range []struct {
+		id, args string
+		want     map[string]any
+	}{
+		{"convert.era", `{"date":"2019-05-01","era_date":null}`, map[string]any{"date": "2019-05-01"}},
+		{"convert.era", `{"date":"","era_date":"R1.5.1"}`, map[string]any{"era_date": "R1.5.1"}},
+		{"postal.search", `{"prefix":"100","address":"","limit":null,"cursor":null}`, map[string]any{"prefix": "100", "limit": 20.0}},
+		{"postal.search", `{"prefix":"100","limit":""}`, map[string]any{"prefix": "100", "limit": 20.0}},
+		{"postal.search", `{"prefix":"060","limit":"5"}`, map[string]any{"prefix": "060", "limit": 5.0}},
+		{"postal.search", `{"prefix":60}`, nil}, // 060?
+		{"postal.search", `{"prefix":"060","limit":"five"}`, nil},
+		{"postal.search", `{"prefix":"060","limit":true}`, nil},
+		{"postal.lookup", `{"postal_code":1000001}`, map[string]any{"postal_code": "1000001"}},
+		{"postal.lookup", `{"postal_code":600000}`, nil}, // 060-0000
+		{"postal.lookup", `{"postal_code":-100000}`, nil},
+		{"postal.lookup", `{"postal_code":100000.5}`, nil},
+		{"postal.lookup", `{"postal_code":null}`, nil},
+		{"postal.lookup", `{"postal_code":""}`, nil},
+		{"external.fetch_stats", `{"resource_id":42}`, nil}, // 042?
+		{"calendar.business_days", `{"date":"2026-11-30","days":"-3","bank_holidays":"true"}`, map[string]any{"date": "2026-11-30", "days": -3.0, "bank_holidays": true}},
+		{"calendar.business_days", `{"date":"2026-11-30","days":"+3","bank_holidays":"False"}`, map[string]any{"date": "2026-11-30", "days": 3.0, "bank_holidays": false}},
+		{"calendar.business_days", `{"date":"2026-11-30","days":"3","bank_holidays":1}`, nil},
+		{"calendar.business_days", `{"date":"2026-11-30","days":"3","bank_holidays":""}`, map[string]any{"date": "2026-11-30", "days": 3.0, "bank_holidays": false}},
+		{"calendar.business_days", `{"date":"2026-11-30","days":""}`, nil},
+		{"calendar.holidays", `{"year":"2026"}`, map[string]any{"year": 2026.0}},
+		{"calendar.holidays", `{"year":"２０２６"}`, nil},
+		{"calendar.holidays", `{"year":"0x7ea"}`, nil},
+		{"calendar.holidays", `{"year":"2_026"}`, nil},
+		{"calendar.holidays", `{"year":"1e99"}`, nil},
+		{"convert.units", `{"value":"1.5e3","from":"m","to":"km"}`, map[string]any{"value": 1500.0, "from": "m", "to": "km"}},
+		{"convert.units", `{"value":"1,500","from":"m","to":"km"}`, nil},
+		{"convert.units", `{"value":"","from":"m","to":"km"}`, nil},
+		{"convert.width", `{"text":"","to":"half","scope":""}`, map[string]any{"text": "", "to": "half", "scope": "all"}},
+		{"convert.width", `{"text":"a","to":""}`, nil},
+		{"account.put_tool_settings", `{"disabled_tools":null}`, map[string]any{}},
+		{"account.put_tool_settings", `{"disabled_tools":""}`, nil}, // would switch every tool on
+	} {
+		o := op(t, c.id)
+		args := map[string]any{}
+		if err := json.Unmarshal([]byte(c.args), &args); err != nil {
+			t.Fatal(err)
+		}
+		err := o.Validate(args)
+		if (err == nil) != (c.want != nil) || err == nil && !reflect.DeepEqual(args, c.want) {
+			t.Errorf("%s %s: %v, %v; want %v", c.id, c.args, args, err, c.want)
+		}
+	}
+}
+
+// TestEmptyQuery: ?x= is an argument left out, as "" is elsewhere.
+func TestEmptyQuery(t *testing.T) {
+	got, err := op(t, "postal.search").Bind(nil, map[string][]string{"prefix": {"1"}, "address": {""}, "limit": {""}}, nil)
+	if want := map[string]any{"prefix": "1", "limit": 20.0}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// TestLeaveItOut: an error about an optional argument says that it can be left out, and one
+// about a required argument doesn't.
+func TestLeaveItOut(t *testing.T) {
+	for id, c := range map[string]struct {
+		args     map[string]any
+		optional bool
+	}{
+		"postal.search":            {map[string]any{"prefix": "1", "limit": 500.0}, true},
+		"convert.era":              {map[string]any{"date": "soon"}, true},
+		"calendar.is_business_day": {map[string]any{"date": "2026-11-30", "bank_holidays": "yes"}, true},
+		"calendar.holidays":        {map[string]any{"year": 1.0}, false},
+		"postal.lookup":            {map[string]any{"postal_code": 600000.0}, false},
+	} {
+		if err := op(t, id).Validate(c.args); err == nil || strings.Contains(err.Error(), "leave it out") != c.optional {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// TestArgumentErrorsAreShort: whatever is sent, and wherever, an error repeats little of it.
+func TestArgumentErrorsAreShort(t *testing.T) {
+	const most = 1000
+	api, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range api.Operations {
+		s, err := o.Schemas()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, unit := range []string{"<", "\"", "日", "\x01", "\xff", "1", "a-"} {
+			long := strings.Repeat(unit, 1<<11)
+			tried := []map[string]any{{long: "x"}}
+			for name := range s.properties {
+				tried = append(tried, map[string]any{name: long}, map[string]any{name: []any{long}}, map[string]any{name: map[string]any{long: long}})
+			}
+			for _, args := range tried {
+				if err := o.Validate(args); err != nil && len(err.Error()) > most {
+					t.Errorf("%s: an error of %d bytes: %.300s", o.ID, len(err.Error()), err)
+				}
+			}
+			if _, err := o.Bind(nil, map[string][]string{long: {long}}, nil); err != nil && len(err.Error()) > most {
+				t.Errorf("%s: an error of %d bytes: %.300s", o.ID, len(err.Error()), err)
+			}
+		}
+	}
+}
+
 func TestBindSaysWhatIsWrong(t *testing.T) {
 	q := func(pairs ...string) map[string][]string {
 		out := map[string][]string{}
@@ -77,7 +187,7 @@ func TestBindSaysWhatIsWrong(t *testing.T) {
 		{"convert.width", "", "not UTF-8", nil, "{\"text\":\"\xff\"}"},
 		{"convert.width", "to", "missing", nil, `{"text":"a"}`},
 		{"convert.width", "to", "none of: half full", nil, `{"text":"a","to":"wide"}`},
-		{"convert.width", "text", "of type integer, not string", nil, `{"text":5,"to":"half"}`},
+		{"convert.width", "text", "a number, which loses leading zeros", nil, `{"text":5,"to":"half"}`},
 		{"convert.width", "more", "known: scope, text, to", nil, `{"text":"a","to":"half","more":1}`},
 		{"convert.width", "", "at most 65536", nil, `{"text":"` + strings.Repeat("a", MaxBody) + `"}`},
 	} {

@@ -36,6 +36,7 @@ type API struct {
 	StageVariables map[string]map[string]string
 	// AccessLog maps the fields of an access-log record to $context variables.
 	AccessLog map[string]string
+	Limits    Limits
 
 	functions functionTable
 	byID      map[string]*Operation
@@ -207,6 +208,7 @@ type raw struct {
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
 	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
+	Limits           Limits                       `json:"x-sekisho-limits"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -241,6 +243,7 @@ func Parse(doc []byte) (*API, error) {
 		GatewayResponses: r.GatewayResponses,
 		StageVariables:   r.StageVariables,
 		AccessLog:        r.AccessLog,
+		Limits:           r.Limits,
 		byID:             map[string]*Operation{},
 		byRoute:          map[string]*Operation{},
 	}

@@ -5,9 +5,16 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"sekisho/functions/internal/reply"
 )
 
 // explain turns the validator's trace into a sentence about one argument.
+// mostFinding is the longest finding of the validator that an error repeats, in characters:
+// it may hold the caller's value.
+const mostFinding = 200
+
+// explain makes the validator's path of steps into a sentence about one argument.
 func (s *Schemas) explain(err error) error {
 	text := err.Error()
 	name := ""
@@ -24,7 +31,7 @@ func (s *Schemas) explain(err error) error {
 			break
 		}
 	}
-	return s.wrong(name, clip(plain(text)))
+	return s.wrong(name, reply.Cut(plain(text), mostFinding))
 }
 
 // compared is the only saying with numbers that plain has to rewrite.

@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -141,6 +142,28 @@ type property struct {
 	kind        string
 	description string
 	fallback    any
+	// takesEmpty says that "" is a value, and not one left out.
+	takesEmpty bool
+	// digits is how many digits a string has that may be sent as a number too; 0: none may.
+	digits int
+}
+
+func newProperty(schema map[string]any) property {
+	p := property{fallback: schema["default"]}
+	p.kind, _ = schema["type"].(string)
+	p.description, _ = schema["description"].(string)
+	shortest, _ := schema["minLength"].(float64)
+	choices, isChoice := schema["enum"].([]any)
+	switch p.kind {
+	case "integer", "number", "boolean":
+	case "string":
+		p.takesEmpty = shortest == 0 && (!isChoice || slices.Contains(choices, any("")))
+	default:
+		p.takesEmpty = true // the validator says what is wrong with it
+	}
+	digits, _ := schema["x-sekisho-digits"].(float64)
+	p.digits = int(digits)
+	return p
 }
 
 func newSchemas(r rawOperation, from *resolver) (*Schemas, error) {
@@ -205,7 +228,7 @@ func addBody(properties map[string]any, raw json.RawMessage, from *resolver) (re
 	}
 	for name, member := range object(schema["properties"]) {
 		if _, ok := properties[name]; ok {
-			return nil, fmt.Errorf("argument %q stands in the body and beside it", name)
+			return nil, fmt.Errorf("argument %q is in the body and beside it", name)
 		}
 		properties[name] = member
 	}
@@ -228,10 +251,7 @@ func (s *Schemas) setInput(properties map[string]any, required []any) error {
 	}
 	s.properties = make(map[string]property, len(properties))
 	for name, value := range properties {
-		schema := object(value)
-		kind, _ := schema["type"].(string)
-		description, _ := schema["description"].(string)
-		s.properties[name] = property{kind: kind, description: description, fallback: schema["default"]}
+		s.properties[name] = newProperty(object(value))
 	}
 	s.compiled = sync.OnceValues(func() (*jsonschema.Resolved, error) {
 		var schema jsonschema.Schema

@@ -370,15 +370,9 @@ func TestTheBrakeStopsWhatTheContractSays(t *testing.T) {
 // TestTimeoutsAreTheContracts: a function that is given no timeout runs with that of AWS.
 func TestTimeoutsAreTheContracts(t *testing.T) {
 	s := startWithBrake(t, func(c *laptop.Config) { c.Functions = laptop.Defaults(c.Functions[laptop.Authorizer].Env) })
-	var served map[string]struct {
-		Seconds float64 `json:"timeout_seconds"`
-	}
-	if err := json.Unmarshal(s.call("GET", "/_local/functions", "", "").body, &served); err != nil {
-		t.Fatal(err)
-	}
-	for name, f := range served {
-		if want := table(t).Function(name).Timeout.Seconds(); f.Seconds != want {
-			t.Errorf("%s has %v s, the contract says %v", name, f.Seconds, want)
+	for name, f := range s.Functions.Counts() {
+		if want := table(t).Function(name).Timeout.Seconds(); f.TimeoutSeconds != want {
+			t.Errorf("%s has %v s, the contract says %v", name, f.TimeoutSeconds, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // challenge goes with every 401 (RFC 9110, section 11.6.1). It names no authorization
-// server, since there is none, and no error: with "invalid_token" OAuth clients begin to
+// server, since there is none, and no error: with "invalid_token" OAuth clients start to
 // refresh. API Gateway renames the header on the way out, so the body must do on its own.
 const challenge = `Bearer realm="sekisho"`
 
@@ -22,7 +22,7 @@ const challenge = `Bearer realm="sekisho"`
 func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMessage) (string, account.Key, *refusal) {
 	secret, err := apikey.FromHeaders(h.Values)
 	if err != nil {
-		return "", account.Key{}, unauthorized(id, problem.New(problem.Unauthorized, unclear(err)))
+		return "", account.Key{}, unauthorized(id, problem.New(problem.Unauthorized, notTaken(err)))
 	}
 	key, err := s.Authenticator.Authenticate(ctx, secret)
 	switch {
@@ -37,8 +37,8 @@ func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMes
 	return "", key, refuse(id, problem.New(problem.StoreUnavailable, ""))
 }
 
-// unclear says to a caller that did send something why it was not taken.
-func unclear(err error) string {
+// notTaken says to a caller that did send something why it was not taken.
+func notTaken(err error) string {
 	if errors.Is(err, apikey.ErrMissing) {
 		return ""
 	}

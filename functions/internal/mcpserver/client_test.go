@@ -67,7 +67,7 @@ func TestClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := c.InitializeResult(); got.ProtocolVersion != version || got.ServerInfo.Name != "sekisho" || !strings.Contains(got.Instructions, "utility.get_usage") {
+			if got := c.InitializeResult(); got.ProtocolVersion != version || got.ServerInfo.Name != "sekisho" || !strings.Contains(got.Instructions, "utility_get_usage") {
 				t.Errorf("initialized with %+v", got)
 			}
 			if caps, _ := json.Marshal(c.InitializeResult().Capabilities); string(caps) != `{"tools":{}}` {
@@ -92,11 +92,14 @@ func (c *client) lists(t *testing.T) {
 	if list.CacheScope != "private" || list.TTLMs <= 0 || list.TTLMs > 30_000 {
 		t.Errorf("the list may be kept for %d ms, %s", list.TTLMs, list.CacheScope)
 	}
-	if _, err := c.ListPrompts(t.Context(), nil); err == nil {
-		t.Error("prompts were listed")
+	if list, err := c.ListPrompts(t.Context(), nil); err != nil || len(list.Prompts) != 0 {
+		t.Errorf("prompts: %v, %v", list, err)
 	}
-	if _, err := c.ListResources(t.Context(), nil); err == nil {
-		t.Error("resources were listed")
+	if list, err := c.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
+		t.Errorf("resources: %v, %v", list, err)
+	}
+	if list, err := c.ListResourceTemplates(t.Context(), nil); err != nil || len(list.ResourceTemplates) != 0 {
+		t.Errorf("templates: %v, %v", list, err)
 	}
 }
 
@@ -116,7 +119,7 @@ func (c *client) calls(t *testing.T, w *world) {
 		t.Errorf("REST calls: %q", calls)
 	}
 	// The client handles notifications beside the call, so they may come after its result.
-	for _, want := range []string{"postal.lookup has begun", "postal.lookup has finished"} {
+	for _, want := range []string{"postal_lookup has begun", "postal_lookup has finished"} {
 		select {
 		case got := <-c.progress:
 			if got != want {

@@ -1,15 +1,16 @@
 // Package mcpserver is the MCP layer: the contract's tools over Streamable HTTP, stateless,
 // for protocol 2026-07-28 and the ones before it.
 //
-// The official SDK speaks the protocol. Around it stands, in this order: a guard that
+// The official SDK speaks the protocol. A request passes, in this order: a guard that
 // answers what needs no protocol (methods, origins, broken bodies), the check of the API
-// key, and inside the SDK a middleware with the tools that a key switched off. A tool call
-// becomes an HTTP request to the REST API with the caller's key, so that it passes the
-// same authorizer as a direct call; nothing is metered here.
+// key, and inside the SDK a middleware that hides the tools which the key has switched off.
+// A tool call becomes an HTTP request to the REST API with the caller's key, so that it
+// passes the same authorizer as a direct call; nothing is metered here.
 //
-// Whoever reads an answer is a program that decides what to do next. So every refusal is a
+// The reader of an answer is a program that decides what to do next. So every refusal is a
 // JSON-RPC error whose message says what to do and whose data is the same object that
-// explains a failed tool call.
+// explains a failed tool call. Little of the request is repeated in an answer, and no answer
+// is larger than the contract's limit.
 package mcpserver
 
 import (
@@ -22,10 +23,10 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"sekisho/functions/internal/store"
 )
 
 // Authenticator finds the key that a text stands for; see account.Authenticator for the
@@ -39,10 +40,12 @@ type ToolNames string
 
 // The ways to name tools.
 const (
-	// Canonical names are the contract's: postal.lookup.
-	Canonical ToolNames = "canonical"
-	// Underscore names suit hosts that refuse dots: postal_lookup.
+	// Underscore names are the default: postal_lookup. Some hosts refuse a whole list in
+	// which one name has a dot.
 	Underscore ToolNames = "underscore"
+	// Canonical names are the contract's, which settings, logs and usage keep in any case:
+	// postal.lookup.
+	Canonical ToolNames = "canonical"
 )
 
 // Config is what a server is made of. API, Authenticator and Log are required.
@@ -59,20 +62,13 @@ type Config struct {
 	// AllowedOrigins are the web origins, such as https://console.example, whose pages may
 	// call. Requests without an Origin header come from no browser and are always served.
 	AllowedOrigins []string
-	// ToolNames is Canonical where empty.
+	// ToolNames is Underscore where empty.
 	ToolNames ToolNames
 	Log       *zap.Logger
-	// Version of the server, as clients are told it.
+	// Version of the server, as clients see it.
 	Version string
 	// Now is the clock of the log's durations; nil: time.Now.
 	Now func() time.Time
-	// Extend adds to the SDK's server before it serves, and makes every method of the
-	// protocol available: the official conformance suite needs tools, prompts and
-	// resources of its own. Nil in every deployment.
-	Extend func(*mcp.Server)
-	// ExtendStreams names those tools of Extend that send notifications without a progress
-	// token: their calls are answered as a stream where the caller takes one.
-	ExtendStreams []string
 }
 
 // withDefaults checks the configuration and fills in what was left out.
@@ -80,6 +76,8 @@ func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.API == nil:
 		return c, errors.New("mcpserver: API is required")
+	case c.API.Limits.AnswerBytes <= 0:
+		return c, errors.New("mcpserver: API has no x-sekisho-limits.answer_bytes")
 	case c.Authenticator == nil:
 		return c, errors.New("mcpserver: Authenticator is required")
 	case c.Log == nil:
@@ -87,7 +85,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	switch c.ToolNames {
 	case "":
-		c.ToolNames = Canonical
+		c.ToolNames = Underscore
 	case Canonical, Underscore:
 	default:
 		return c, fmt.Errorf("mcpserver: tool names %q: use %s or %s", c.ToolNames, Canonical, Underscore)
@@ -130,11 +128,50 @@ func New(c Config) (http.Handler, error) {
 
 // Handler is New for Lambda: what lambda.Start takes, and what the laptop's gateway calls.
 func Handler(c Config) (gateway.Func, error) {
-	h, err := New(c)
+	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return gateway.Handler(h, func(v any, stack []byte) {
-		logPanic(c.Log, v, stack)
-	}), nil
+	s, err := newServer(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.lambda(), nil
+}
+
+func (s *server) lambda() gateway.Func {
+	return gateway.Handler(s, func(v any, stack []byte) { logPanic(s.Log, v, stack) })
+}
+
+// FromEnv builds the function "mcp" of a deployment. Its environment says how long a key is
+// trusted, which web origins may call, and how tools are named. client may be nil.
+func FromEnv(open store.Open, client *http.Client) boot.Build {
+	return func(rt boot.Runtime) (boot.Invoker, error) {
+		api, err := contract.Load()
+		if err != nil {
+			return nil, err
+		}
+		s, err := open(rt.Env, boot.AccountsTable)
+		if err != nil {
+			return nil, err
+		}
+		cache, err := rt.Env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
+		if err != nil {
+			return nil, err
+		}
+		handle, err := Handler(Config{
+			API:            api,
+			Authenticator:  account.NewAuthenticator(s.Accounts(), rt.Now, cache),
+			Client:         client,
+			AllowedOrigins: rt.Env.List(boot.AllowedOrigins),
+			ToolNames:      ToolNames(rt.Env(boot.ToolNames)),
+			Log:            rt.Log,
+			Version:        boot.Version(),
+			Now:            rt.Now,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return boot.Handle(handle), nil
+	}
 }

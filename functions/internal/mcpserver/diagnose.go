@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/reply"
 )
 
 // diagnosis is the answer of utility.diagnose_mcp.
@@ -37,12 +38,12 @@ const (
 )
 
 // diagnose calls the composite's operations at the same time, and says what they found. It
-// never fails: that something does not answer is what it is there to tell.
-func (s *server) diagnose(ctx context.Context, c *call, t *tool, p *progress) json.RawMessage {
-	answers := s.callAll(ctx, c, t.composite.Calls, p)
+// never fails: what does not answer is what it reports.
+func (s *server) diagnose(ctx context.Context, x *exchange, t *tool, p *progress) json.RawMessage {
+	answers := s.callAll(ctx, x, t.composite.Calls, p)
 	d := diagnosis{OK: true, Checks: []check{
 		checkEndpoint(answers[opHealth]),
-		checkKey(c.key.ID, answers[opUsage], answers[opSettings]),
+		checkKey(x.key.ID, answers[opUsage], answers[opSettings]),
 		checkUsage(answers[opUsage]),
 		checkSettings(answers[opSettings]),
 	}}
@@ -54,22 +55,22 @@ func (s *server) diagnose(ctx context.Context, c *call, t *tool, p *progress) js
 	if d.OK {
 		d.Advice = "Everything answers. If a tool fails all the same, act on retryable and hint of its error."
 	}
-	encoded, _ := json.Marshal(d) // strings, numbers and booleans always encode
-	return encoded
+	encoded, _ := reply.JSON(d) // strings, numbers and booleans always encode
+	return json.RawMessage(s.names.Replace(string(encoded)))
 }
 
-func (s *server) callAll(ctx context.Context, c *call, ids []string, p *progress) map[string]restAnswer {
+func (s *server) callAll(ctx context.Context, x *exchange, ids []string, p *progress) map[string]restAnswer {
 	answers := make(map[string]restAnswer, len(ids))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, id := range ids {
 		wg.Go(func() {
 			defer s.survive()
-			answer := s.rest(ctx, c, s.API.Operation(id), nil)
+			answer := s.rest(ctx, x, s.API.Operation(id), nil)
 			mu.Lock()
 			defer mu.Unlock()
 			answers[id] = answer
-			p.step(id + " was called")
+			p.step(s.names.Replace(id) + " was called")
 		})
 	}
 	wg.Wait()

@@ -33,8 +33,8 @@ func TestDiagnose(t *testing.T) {
 		advice string
 	}{
 		{"all well", answers, true, "", "Everything answers"},
-		{"zero quota", usageOf(usage(0)), false, "usage", "until 2026-12-01T00:00:00.000Z"},
-		{"no limit", usageOf(strings.NewReplacer(`"monthly_limit":1000`, `"monthly_limit":null`, `"remaining":958`, `"remaining":null`).Replace(usage(958))), true, "", "Everything"},
+		{"zero quota", usageOf(usageBody(0)), false, "usage", "until 2026-12-01T00:00:00.000Z"},
+		{"no limit", usageOf(strings.NewReplacer(`"monthly_limit":1000`, `"monthly_limit":null`, `"remaining":958`, `"remaining":null`).Replace(usageBody(958))), true, "", "Everything"},
 		{"key revoked", healthy(401, string(problem.New(problem.Unauthorized, "").JSON())), false, "key usage settings", "Send an active API key"},
 		{"store down", healthy(503, string(problem.New(problem.StoreUnavailable, "").JSON())), false, "key usage settings", "retry at most twice"},
 		{"braked", healthy(503, braked), false, "key usage settings", "spending brake is on"},

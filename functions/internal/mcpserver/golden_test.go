@@ -118,6 +118,11 @@ func exchanges() []exchange {
 		{name: "id_fraction", headers: authed, body: `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`},
 		{name: "id_object", headers: authed, body: `{"jsonrpc":"2.0","id":{},"method":"ping"}`},
 		{name: "id_huge", headers: authed, body: `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`},
+		{name: "id_long", headers: authed, body: `{"jsonrpc":"2.0","id":"` + strings.Repeat("<", 255) + `","method":"ping"}`},
+		{name: "id_longest", headers: authed, body: `{"jsonrpc":"2.0","id":"` + strings.Repeat("<", 254) + `","method":"ping"}`},
+		{name: "id_long_without_key", headers: plain, body: `{"jsonrpc":"2.0","id":"` + strings.Repeat("<", 890_000) + `","method":"ping"}`},
+		{name: "progress_token_long", headers: authed, body: legacy("tools/call", lookup+`,"_meta":{"progressToken":"`+strings.Repeat("p", 255)+`"}`)},
+		{name: "progress_token_object", headers: authed, body: legacy("tools/call", lookup+`,"_meta":{"progressToken":{"a":1}}`)},
 		{name: "id_text", headers: authed, body: `{"jsonrpc":"2.0","id":"a\"b","method":"ping"}`},
 		{name: "id_missing", headers: authed, body: `{"jsonrpc":"2.0","method":"tools/list"}`},
 		{name: "version_tag", headers: authed, body: `{"id":1,"method":"ping"}`},
@@ -153,8 +158,13 @@ func exchanges() []exchange {
 		// Methods.
 		{name: "method_unknown", headers: authed, body: legacy("tools/explode", "")},
 		{name: "method_unknown_modern", headers: era("tools/explode"), body: modern("tools/explode", "")},
-		{name: "method_prompts", headers: authed, body: legacy("prompts/list", "")},
-		{name: "method_resources_modern", headers: era("resources/list"), body: modern("resources/list", "")},
+		{name: "prompts", headers: authed, body: legacy("prompts/list", "")},
+		{name: "prompts_modern", headers: era("prompts/list"), body: modern("prompts/list", "")},
+		{name: "resources", headers: authed, body: legacy("resources/list", "")},
+		{name: "resources_modern", headers: era("resources/list"), body: modern("resources/list", "")},
+		{name: "resource_templates", headers: authed, body: legacy("resources/templates/list", "")},
+		{name: "resource_templates_modern", headers: era("resources/templates/list"), body: modern("resources/templates/list", "")},
+		{name: "method_prompts_get", headers: authed, body: legacy("prompts/get", `"name":"a"`)},
 		{name: "method_logging", headers: authed, body: legacy("logging/setLevel", `"level":"debug"`)},
 		{name: "method_listen", headers: era("subscriptions/listen"), body: modern("subscriptions/listen", `"notifications":{"toolsListChanged":true}`)},
 		{name: "method_ping_modern", headers: era("ping"), body: modern("ping", "")},
@@ -177,9 +187,11 @@ func exchanges() []exchange {
 		{name: "call", headers: authed, body: legacy("tools/call", lookup)},
 		{name: "call_modern", headers: era("tools/call", "mcp-name", "postal.lookup"), body: modern("tools/call", lookup)},
 		{name: "call_underscore", headers: authed, body: legacy("tools/call", strings.ReplaceAll(lookup, "postal.lookup", "postal_lookup"))},
-		{name: "call_underscore_setting", headers: authed, body: legacy("tools/call", lookup), change: underscored},
+		{name: "call_progress_canonical", headers: keyed("accept", "text/event-stream"), body: legacy("tools/call", lookup+`,"_meta":{"progressToken":"p1"}`), change: canonical},
 		{name: "call_unknown", headers: authed, body: legacy("tools/call", unknown)},
 		{name: "call_unknown_modern", headers: era("tools/call", "mcp-name", "postal.find"), body: modern("tools/call", unknown)},
+		{name: "call_argument_null", headers: authed, body: legacy("tools/call", `"name":"postal_search","arguments":{"prefix":"100","address":"","limit":"5","cursor":null}`)},
+		{name: "call_argument_number", headers: authed, body: legacy("tools/call", `"name":"postal_lookup","arguments":{"postal_code":600000}`)},
 		{name: "call_argument_missing", headers: authed, body: legacy("tools/call", `"name":"postal.lookup","arguments":{}`)},
 		{name: "call_argument_wrong", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":1492}`)},
 		{name: "call_argument_unknown", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026,"month":1}`)},
@@ -197,12 +209,15 @@ func exchanges() []exchange {
 		{name: "call_stream_only_failure", headers: keyed("accept", "text/event-stream"), body: legacy("tools/call", unknown)},
 		{name: "discover_legacy_stream_only", headers: keyed("accept", "text/event-stream"), body: legacy("server/discover", "")},
 		{name: "list_limited", headers: with("x-api-key", limitedKey), body: legacy("tools/list", "")},
-		{name: "list_underscore_modern", headers: era("tools/list"), body: modern("tools/list", ""), change: underscored},
+		{name: "list_modern", headers: era("tools/list"), body: modern("tools/list", "")},
+		{name: "list_limited_canonical", headers: with("x-api-key", limitedKey), body: legacy("tools/list", ""), change: canonical},
 		{name: "list_cursor", headers: authed, body: legacy("tools/list", `"cursor":"?"`)},
+		{name: "list_cursor_modern", headers: era("tools/list"), body: modern("tools/list", `"cursor":"?"`)},
+		{name: "list_cursor_null", headers: authed, body: legacy("prompts/list", `"cursor":null`)},
 	}
 }
 
-func underscored(c *mcpserver.Config) { c.ToolNames = mcpserver.Underscore }
+func canonical(c *mcpserver.Config) { c.ToolNames = mcpserver.Canonical }
 
 // TestExchanges holds every answer to its golden file: status, all headers, body, what the
 // REST API was asked, and the line in the log.
@@ -233,6 +248,22 @@ func TestExchanges(t *testing.T) {
 	for _, f := range files {
 		if name := strings.TrimSuffix(filepath.Base(f), ".txt"); !seen[name] {
 			t.Errorf("%s belongs to no exchange", f)
+		}
+	}
+}
+
+// TestAllowedOriginsReadEverything: without CORS headers a browser hides an answer from its
+// page, most of all the errors.
+func TestAllowedOriginsReadEverything(t *testing.T) {
+	const origin = "https://console.example"
+	for _, x := range exchanges() {
+		if slices.Contains(x.headers, "origin") {
+			continue
+		}
+		x.headers = slices.Concat(x.headers, []string{"Origin", origin})
+		r := newWorld(t).event(t.Context(), x.event())
+		if r.Headers["Access-Control-Allow-Origin"] != origin || !strings.Contains(r.Headers["Access-Control-Expose-Headers"], "Retry-After") {
+			t.Errorf("%s: HTTP %d with %v", x.name, r.StatusCode, r.Headers)
 		}
 	}
 }

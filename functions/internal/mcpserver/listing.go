@@ -1,10 +1,12 @@
 package mcpserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/reply"
 )
 
 // Listed is one tool as tools/list sends it.
@@ -18,9 +20,10 @@ type Listed struct {
 	Prompt json.RawMessage
 }
 
-// Listing is the list of a key that has no tool switched off, in the order sent.
+// Listing is the list of a key that has no tool switched off, in the order sent. Names are
+// Underscore where empty.
 func Listing(api *contract.API, names ToolNames) ([]Listed, error) {
-	set, err := newToolSet(api, names)
+	set, err := newToolSet(api, cmp.Or(names, Underscore))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,10 @@ func Listing(api *contract.API, names ToolNames) ([]Listed, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", t.name, err)
 		}
-		list = append(list, Listed{Name: t.listed, Canonical: t.name, Category: t.category, Entry: entry, Prompt: prompt})
+		list = append(list, Listed{
+			Name: t.listed, Canonical: t.name, Category: t.category,
+			Entry: reply.Unescape(entry), Prompt: reply.Unescape(prompt),
+		})
 	}
 	return list, nil
 }

@@ -2,13 +2,19 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
+	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sekisho/functions/internal/reply"
 )
 
 // message is what the guard knows of a JSON-RPC message. The SDK gets it in the form that
@@ -23,50 +29,50 @@ type message struct {
 	response bool
 	// version is the protocol version in the request's _meta, since 2026-07-28.
 	version string
-	// progress says that the caller gave a progress token.
-	progress bool
+	// progressToken is raw JSON; nil when the caller wants no progress.
+	progressToken json.RawMessage
+	// cursor asks a list for a later page.
+	cursor string
 }
 
-// fault says why a body is no message that is served.
-type fault struct {
-	code   int64
-	id     json.RawMessage
-	detail string
+// isNotification says that nobody waits for an answer.
+func (m *message) isNotification() bool {
+	return m.id == nil && strings.HasPrefix(m.method, "notifications/")
 }
 
 // parseMessage reads one JSON-RPC message (https://www.jsonrpc.org/specification) with the
 // rules that MCP adds: no batches, ids are strings or whole numbers and never null.
-func parseMessage(body []byte) (*message, *fault) {
+func parseMessage(body []byte) (*message, *refusal) {
 	if !utf8.Valid(body) {
-		return nil, &fault{code: jsonrpc.CodeParseError, detail: "The body is not UTF-8. Send one JSON-RPC message as UTF-8 encoded JSON."}
+		return nil, malformed(jsonrpc.CodeParseError, nil, "The body is not UTF-8. Send one JSON-RPC message as UTF-8 encoded JSON.")
 	}
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {
-		return nil, &fault{code: jsonrpc.CodeParseError, detail: "The body is empty. Send one JSON-RPC message as JSON."}
+		return nil, malformed(jsonrpc.CodeParseError, nil, "The body is empty. Send one JSON-RPC message as JSON.")
 	}
 	if body[0] == '[' {
-		return nil, &fault{code: jsonrpc.CodeInvalidRequest, detail: "The body is a JSON array. Batches are not served and nothing of it was run: send one message per request."}
+		return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "The body is a JSON array. Batches are not served and nothing of it was run: send one message per request.")
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
 		if json.Valid(body) {
-			return nil, &fault{code: jsonrpc.CodeInvalidRequest, detail: "The body is JSON, but no object. Send one JSON-RPC message."}
+			return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "The body is JSON, but no object. Send one JSON-RPC message.")
 		}
-		return nil, &fault{code: jsonrpc.CodeParseError, detail: "The body is not JSON. Send one JSON-RPC message as JSON."}
+		return nil, malformed(jsonrpc.CodeParseError, nil, "The body is not JSON. Send one JSON-RPC message as JSON.")
 	}
 	return newMessage(members)
 }
 
-func newMessage(members map[string]json.RawMessage) (*message, *fault) {
+func newMessage(members map[string]json.RawMessage) (*message, *refusal) {
 	m := &message{params: members["params"]}
 	if raw, ok := members["id"]; ok {
 		if !validID(raw) {
-			return nil, &fault{code: jsonrpc.CodeInvalidRequest, detail: "id must be a string or a whole number between -(2^53-1) and 2^53-1, and not null."}
+			return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "id must be a string of at most 256 bytes, with its quotes, or a whole number between -(2^53-1) and 2^53-1, and not null.")
 		}
 		m.id = raw
 	}
-	invalid := func(detail string) (*message, *fault) {
-		return nil, &fault{code: jsonrpc.CodeInvalidRequest, id: m.id, detail: detail}
+	invalid := func(detail string) (*message, *refusal) {
+		return nil, malformed(jsonrpc.CodeInvalidRequest, m.id, detail)
 	}
 	if text(members["jsonrpc"]) != "2.0" {
 		return invalid(`jsonrpc must be "2.0".`)
@@ -88,16 +94,27 @@ func newMessage(members map[string]json.RawMessage) (*message, *fault) {
 		m.params = nil
 	}
 	if m.params != nil && m.params[0] != '{' {
-		return nil, &fault{code: jsonrpc.CodeInvalidParams, id: m.id, detail: "params must be a JSON object."}
+		return nil, malformed(jsonrpc.CodeInvalidParams, m.id, "params must be a JSON object.")
 	}
-	m.readMeta()
+	m.readParams()
+	if m.progressToken != nil && !validID(m.progressToken) {
+		return invalid("progressToken must be a string of at most 256 bytes, with its quotes, or a whole number between -(2^53-1) and 2^53-1.")
+	}
 	return m, nil
 }
 
-// maxInteger is the largest id that survives every JSON implementation.
-const maxInteger = 1<<53 - 1
+const (
+	// maxInteger is the largest id that survives every JSON implementation.
+	maxInteger = 1<<53 - 1
+	// maxID bounds ids and progress tokens as they are written, in bytes: every answer and
+	// every event repeats one.
+	maxID = 256
+)
 
 func validID(raw json.RawMessage) bool {
+	if len(raw) > maxID {
+		return false
+	}
 	if raw[0] == '"' {
 		return true
 	}
@@ -105,33 +122,29 @@ func validID(raw json.RawMessage) bool {
 	return err == nil && n == math.Trunc(n) && math.Abs(n) <= maxInteger
 }
 
-// readMeta takes out of params._meta what the guard needs; what is malformed there is left
-// to the SDK.
-func (m *message) readMeta() {
+// readParams takes out of params what the guard needs; what is malformed there is left to
+// the SDK.
+func (m *message) readParams() {
 	if m.params == nil {
 		return
 	}
 	var params, meta map[string]json.RawMessage
-	if json.Unmarshal(m.params, &params) != nil || json.Unmarshal(params["_meta"], &meta) != nil {
+	if json.Unmarshal(m.params, &params) != nil {
+		return
+	}
+	m.cursor = text(params["cursor"])
+	if json.Unmarshal(params["_meta"], &meta) != nil {
 		return
 	}
 	m.version = text(meta[mcp.MetaKeyProtocolVersion])
-	token, ok := meta["progressToken"]
-	m.progress = ok && validID(token)
-}
-
-// name is that of the tool or prompt in params; empty where there is none.
-func (m *message) name() string {
-	var params map[string]json.RawMessage
-	if json.Unmarshal(m.params, &params) != nil {
-		return ""
+	if token := meta["progressToken"]; string(token) != "null" {
+		m.progressToken = token
 	}
-	return text(params["name"])
 }
 
 // encode writes the message for the SDK.
 func (m *message) encode() []byte {
-	method, _ := json.Marshal(m.method) // strings always encode
+	method, _ := reply.JSON(m.method) // strings always encode
 	b := make([]byte, 0, len(m.params)+len(m.id)+len(method)+64)
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.id...)
@@ -151,4 +164,80 @@ func text(raw json.RawMessage) string {
 		return ""
 	}
 	return s
+}
+
+// modernSince is the first protocol version without a handshake: every request carries its
+// version, and JSON-RPC errors have HTTP statuses.
+const modernSince = "2026-07-28"
+
+// versions are the protocol versions served, newest first. 2024-11-05 is not among them:
+// its transport was another one.
+var versions = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"}
+
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	methodHeader  = "Mcp-Method"
+)
+
+// era is one of the two ways of the protocol, or both.
+type era uint8
+
+const (
+	legacy era = 1 << iota
+	modern
+)
+
+// eraOf says which era a request belongs to, by its header and its _meta.
+func eraOf(h http.Header, m *message) era {
+	if h.Get(versionHeader) >= modernSince || m.version >= modernSince {
+		return modern
+	}
+	return legacy
+}
+
+// checkVersion refuses a version that is not served, and a header that contradicts the
+// message. What it lets pass the SDK checks further. The codes are those of 2026-07-28, for
+// older requests too: their versions define none.
+func checkVersion(h http.Header, m *message) *refusal {
+	header := h.Get(versionHeader)
+	if header != "" && m.version != "" && header != m.version {
+		return invalid(http.StatusBadRequest, mcp.CodeHeaderMismatch, m.id,
+			"The header MCP-Protocol-Version and the version in _meta differ. Send the same in both.")
+	}
+	asked := cmp.Or(header, m.version)
+	if asked == "" || slices.Contains(versions, asked) {
+		return nil
+	}
+	r := invalid(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion, m.id,
+		"This protocol version is not served. Use one of: "+strings.Join(versions, ", ")+".")
+	r.data, _ = reply.JSON(mcp.UnsupportedProtocolVersionData{Supported: versions, Requested: reply.Cut(asked, maxVersion)})
+	return r
+}
+
+// maxVersion is how much is repeated of a version that is not served, in characters.
+const maxVersion = 40
+
+// checkNotification holds a notification to the headers of its era. Requests are held to
+// them by the SDK.
+func checkNotification(h http.Header, m *message) *refusal {
+	if eraOf(h, m) == modern && h.Get(methodHeader) != m.method {
+		return invalid(http.StatusBadRequest, mcp.CodeHeaderMismatch, nil,
+			"The header Mcp-Method is missing or differs from the message's method.")
+	}
+	return nil
+}
+
+// status is the HTTP status of a JSON-RPC error in reply to a well-formed request. Since 2026-07-28
+// the specification names them; before, an error that the method itself gives is an
+// ordinary answer.
+func status(e era, code int64) int {
+	switch {
+	case e == legacy:
+		return http.StatusOK
+	case code == jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case code == jsonrpc.CodeInvalidParams:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
 }

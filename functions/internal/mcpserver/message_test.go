@@ -2,11 +2,15 @@ package mcpserver
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
 )
 
 // FuzzParseMessage: what the guard reads of a message is what the SDK reads of the form in
@@ -23,13 +27,13 @@ func FuzzParseMessage(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, fault := parseMessage(body)
-		if (m == nil) == (fault == nil) {
-			t.Fatal("neither a message nor a fault, or both")
+		m, refused := parseMessage(body)
+		if (m == nil) == (refused == nil) {
+			t.Fatal("neither a message nor a refusal, or both")
 		}
-		if fault != nil {
-			if fault.code == 0 || fault.detail == "" || fault.id != nil && !json.Valid(fault.id) {
-				t.Fatalf("an incomplete fault: %+v", fault)
+		if refused != nil {
+			if refused.code == 0 || refused.message == "" || refused.id != nil && !json.Valid(refused.id) {
+				t.Fatalf("an incomplete refusal: %+v", refused)
 			}
 			return
 		}
@@ -40,9 +44,9 @@ func FuzzParseMessage(f *testing.F) {
 		if !json.Valid(encoded) {
 			t.Fatalf("encoded as %s", encoded)
 		}
-		again, fault := parseMessage(encoded)
-		if fault != nil || again.method != m.method || !bytes.Equal(again.params, m.params) || again.progress != m.progress || again.version != m.version {
-			t.Fatalf("read again as %+v, %+v; was %+v", again, fault, m)
+		again, refused := parseMessage(encoded)
+		if refused != nil || again.method != m.method || !bytes.Equal(again.params, m.params) || !bytes.Equal(again.progressToken, m.progressToken) || again.version != m.version {
+			t.Fatalf("read again as %+v, %+v; was %+v", again, refused, m)
 		}
 		decoded, err := jsonrpc.DecodeMessage(encoded)
 		if err != nil {
@@ -73,5 +77,19 @@ func TestAccepts(t *testing.T) {
 	}
 	if j, s := accepts(nil); !j || !s {
 		t.Errorf("no header: json %v, stream %v", j, s)
+	}
+}
+
+// TestRecovering: a panic around a tool, in a method of the SDK for example, is an answer.
+func TestRecovering(t *testing.T) {
+	s, x := &server{Config: Config{Log: zap.NewNop()}}, &exchange{}
+	handle := s.recovering(func(context.Context, string, mcp.Request) (mcp.Result, error) { panic("boom") })
+	result, err := handle(context.WithValue(t.Context(), exchangeKey{}, x), "tools/list", nil)
+	var wire *jsonrpc.Error
+	if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInternalError || result != nil || x.outcome != "internal" {
+		t.Errorf("got %v, %v, outcome %q", result, err, x.outcome)
+	}
+	if strings.Contains(err.Error(), "boom") {
+		t.Errorf("the panic is shown: %v", err)
 	}
 }

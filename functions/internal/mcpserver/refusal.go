@@ -6,9 +6,10 @@ import (
 	"strconv"
 
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/reply"
 )
 
-// refusal is an answer that the layer around the SDK gives by itself.
+// refusal is a JSON-RPC error that does not come from the SDK.
 type refusal struct {
 	status int
 	// code of the JSON-RPC error.
@@ -23,10 +24,15 @@ type refusal struct {
 	header     http.Header
 }
 
+// mostDetail is how long a detail may be, in characters: the SDK's sentences repeat what the
+// caller sent. None of ours is as long.
+const mostDetail = 300
+
 // refuse makes a refusal of a problem. Its JSON-RPC code is the HTTP status: the codes that
 // JSON-RPC and MCP define fit none of these, −32000 to −32019 should not be used by new
 // implementations, and the rest of −32768 to −32000 is reserved.
 func refuse(id json.RawMessage, p *problem.Problem) *refusal {
+	p.Detail = reply.Cut(p.Detail, mostDetail)
 	r := &refusal{
 		status: p.Status, code: int64(p.Status), id: id,
 		message: sentence(p), data: p.AgentJSON(), outcome: string(p.Code),
@@ -49,7 +55,12 @@ func invalid(status int, code int64, id json.RawMessage, detail string) *refusal
 	return r
 }
 
-// sentence is what a client shows that looks at the message only.
+// malformed refuses a body that is not a message.
+func malformed(code int64, id json.RawMessage, detail string) *refusal {
+	return invalid(http.StatusBadRequest, code, id, detail)
+}
+
+// sentence is for clients that show nothing but the message.
 func sentence(p *problem.Problem) string {
 	if p.Detail != "" {
 		return p.Detail + " " + p.Hint
@@ -68,14 +79,17 @@ type rpcError struct {
 	} `json:"error"`
 }
 
-func (r *refusal) write(w http.ResponseWriter) {
+// refuse answers with a refusal, whatever was written before.
+func (x *exchange) refuse(a answer, r *refusal) {
+	x.setOutcome(r.outcome)
 	body := rpcError{Version: "2.0", ID: r.id}
 	if body.ID == nil {
 		body.ID = json.RawMessage("null")
 	}
 	body.Error.Code, body.Error.Message, body.Error.Data = r.code, r.message, r.data
-	encoded, _ := json.Marshal(body) // strings, numbers and valid raw JSON always encode
-	h := w.Header()
+	encoded, _ := reply.JSON(body) // strings, numbers and valid raw JSON always encode
+	a.Reset()
+	h := a.Header()
 	for name, values := range r.header {
 		h[name] = values
 	}
@@ -84,6 +98,6 @@ func (r *refusal) write(w http.ResponseWriter) {
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(r.status)
-	_, _ = w.Write(encoded) // a caller that is gone can't be told
+	a.WriteHeader(r.status)
+	_, _ = a.Write(encoded) // it is kept in memory
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -19,49 +20,45 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// maxAnswer is the largest answer of the REST API that is passed on, in bytes. It goes out
-// twice, as text and as structured content, and Lambda takes 6 MB.
-const maxAnswer = 1 << 20
-
 // handler makes the SDK's handler of a tool. Its results, that of a panic too, go through the
 // SDK, which adds what the protocol version asks for.
 func (s *server) handler(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
-		c := callOf(ctx)
+		x := exchangeOf(ctx)
 		defer func() {
 			if v := recover(); v != nil {
 				logPanic(s.Log, v, debug.Stack())
-				result = s.fail(c, problem.New(problem.Internal, ""))
+				result = s.fail(x, s.unclear(x, problem.Internal, ""))
 			}
 		}()
-		return s.serveTool(ctx, c, t, r), nil
+		return s.serveTool(ctx, x, t, r), nil
 	}
 }
 
-func (s *server) serveTool(ctx context.Context, c *call, t *tool, r *mcp.CallToolRequest) *mcp.CallToolResult {
-	if !s.allows(c, t.name) {
-		return s.fail(c, problem.New(problem.ToolDisabled, ""))
+func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.CallToolRequest) *mcp.CallToolResult {
+	if !s.allows(x, t.name) {
+		return s.fail(x, problem.New(problem.ToolDisabled, ""))
 	}
 	args, err := decodeArguments(r.Params.Arguments)
 	if err == nil {
 		err = t.validate(args)
 	}
 	if err != nil {
-		return s.fail(c, invalidArgument(err))
+		return s.fail(x, invalidArgument(err))
 	}
-	until, err := deadline(c.context(), s.API.Function("mcp").Timeout)
+	until, err := deadline(x.context(), s.API.Function("mcp").Timeout)
 	if err != nil {
-		return s.fail(c, problem.New(problem.Timeout, "No time was left to begin; the call did not run."))
+		return s.fail(x, problem.New(problem.Timeout, "No time was left to begin; the call did not run."))
 	}
 	p := newProgress(ctx, r, t)
-	limited, cancel := context.WithDeadline(c.context(), until)
+	limited, cancel := context.WithDeadline(x.context(), until)
 	defer cancel()
-	body, refused := s.run(limited, c, t, args, p)
+	body, refused := s.run(limited, x, t, args, p)
 	p.done()
 	if refused != nil {
-		return s.fail(c, refused)
+		return s.fail(x, refused)
 	}
-	c.setOutcome("ok")
+	x.setOutcome("ok")
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
 		StructuredContent: body,
@@ -89,13 +86,13 @@ func invalidArgument(err error) *problem.Problem {
 	return problem.New(problem.InvalidArgument, wrong.Error())
 }
 
-func (s *server) run(ctx context.Context, c *call, t *tool, args map[string]any, p *progress) (json.RawMessage, *problem.Problem) {
+func (s *server) run(ctx context.Context, x *exchange, t *tool, args map[string]any, p *progress) (json.RawMessage, *problem.Problem) {
 	p.started()
 	if t.composite != nil {
-		return s.diagnose(ctx, c, t, p), nil
+		return s.diagnose(ctx, x, t, p), nil
 	}
-	answer := s.rest(ctx, c, t.operation, args)
-	c.keepHeaders(answer.header)
+	answer := s.rest(ctx, x, t.operation, args)
+	x.keepHeaders(answer.header)
 	return answer.body, answer.problem
 }
 
@@ -108,41 +105,44 @@ type restAnswer struct {
 	problem *problem.Problem
 }
 
-// rest calls an operation with the caller's key. It calls once: what can be tried again is
-// for the caller to try, who knows what it costs. (net/http itself may send a GET again
-// when a kept connection turns out to be closed before a byte of the answer came.)
-func (s *server) rest(ctx context.Context, c *call, op *contract.Operation, args map[string]any) restAnswer {
-	response, err := s.send(ctx, c, op, args)
+// rest calls an operation with the caller's key. It calls once: whether to try again is up to
+// the caller, who knows what it costs. (net/http itself may send a GET again when a kept
+// connection turns out to be closed before a byte of the answer came.)
+func (s *server) rest(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) restAnswer {
+	response, err := s.send(ctx, x, op, args)
 	if err != nil {
-		return restAnswer{problem: s.unreached(ctx, op, err)}
+		return restAnswer{problem: s.unreached(ctx, x, op, err)}
 	}
 	defer func() { _ = response.Body.Close() }() // it was read as far as it is wanted
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	most := s.API.Limits.AnswerBytes
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
+	body = bytes.TrimSpace(body)
 	answer := restAnswer{status: response.StatusCode, header: response.Header}
 	switch {
 	case err != nil:
-		answer.problem = s.unreached(ctx, op, err)
-	case response.StatusCode != http.StatusOK:
+		answer.problem = s.unreached(ctx, x, op, err)
+	case response.StatusCode >= http.StatusBadRequest:
+		x.setSent(nil)
 		answer.problem = problem.Parse(response.StatusCode, body)
-	case len(body) > maxAnswer:
-		answer.problem = problem.New(problem.TooLarge, "The answer is larger than 1 MiB. Ask for less, in smaller pages for example.")
+	case response.StatusCode != http.StatusOK:
+		answer.problem = s.unclear(x, problem.Internal, fmt.Sprintf("The API answered HTTP %d, which this server does not follow.", response.StatusCode))
+	case !s.API.Limits.Fits(body):
+		answer.problem = s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")
+	case !isObject(body):
+		s.Log.Error("the REST API's answer is not a JSON object", zap.String("operation", op.ID))
+		answer.problem = s.unclear(x, problem.Internal, "The API's answer could not be read.")
 	default:
-		if body = bytes.TrimSpace(body); !isObject(body) {
-			s.Log.Error("the REST API's answer is no JSON object", zap.String("operation", op.ID))
-			answer.problem = problem.New(problem.Internal, "The API's answer could not be read.")
-			break
-		}
 		answer.body = body
 	}
 	return answer
 }
 
 func isObject(body []byte) bool {
-	return len(body) > 0 && body[0] == '{' && utf8.Valid(body) && json.Valid(body)
+	return bytes.HasPrefix(body, []byte("{")) && utf8.Valid(body) && json.Valid(body)
 }
 
-func (s *server) send(ctx context.Context, c *call, op *contract.Operation, args map[string]any) (*http.Response, error) {
-	base, err := s.BaseURL(c.request)
+func (s *server) send(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) (*http.Response, error) {
+	base, err := s.BaseURL(x.request)
 	if err != nil {
 		return nil, err
 	}
@@ -153,28 +153,34 @@ func (s *server) send(ctx context.Context, c *call, op *contract.Operation, args
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "sekisho-mcp/"+s.Version)
 	if !op.Public {
-		request.Header.Set("X-Api-Key", c.secret)
+		request.Header.Set("X-Api-Key", x.secret)
+	}
+	if op.Units > 0 {
+		x.setSent(op)
 	}
 	return s.Client.Do(request.WithContext(ctx))
 }
 
 // unreached explains an answer that did not come. The error itself is for the log, without
 // the URL, which has the caller's arguments in it.
-func (s *server) unreached(ctx context.Context, op *contract.Operation, err error) *problem.Problem {
+func (s *server) unreached(ctx context.Context, x *exchange, op *contract.Operation, err error) *problem.Problem {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
 	}
 	s.Log.Warn("no answer from the REST API", zap.String("operation", op.ID), zap.Error(err))
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		return problem.New(problem.Timeout, "")
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		x.setSent(nil) // not a byte went out
 	}
-	return problem.New(problem.Unreachable, "")
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+		return s.unclear(x, problem.Timeout, "")
+	}
+	return s.unclear(x, problem.Unreachable, "")
 }
 
 // fail makes an error result of a problem and notes it for the log.
-func (s *server) fail(c *call, p *problem.Problem) *mcp.CallToolResult {
-	c.setOutcome(string(p.Code))
+func (s *server) fail(x *exchange, p *problem.Problem) *mcp.CallToolResult {
+	x.setOutcome(string(p.Code))
 	return s.failed(p)
 }
 

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sekisho/functions/internal/mcpserver"
 	"sekisho/functions/internal/problem"
@@ -89,7 +88,8 @@ func TestRESTAnswers(t *testing.T) {
 		{"array 200", refuses(200, nil, `[1]`), problem.Internal, true},
 		{"not UTF-8", refuses(200, nil, "{\"a\":\"\xff\"}"), problem.Internal, true},
 		{"204", refuses(204, nil, ``), problem.Internal, true},
-		{"too large", refuses(200, nil, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`), problem.TooLarge, false},
+		{"too large", refuses(200, nil, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`), problem.AnswerTooLarge, false},
+		{"too large over MCP", refuses(200, nil, `{"a":"`+strings.Repeat("x", 140_000)+`"}`), problem.AnswerTooLarge, false},
 		{"connection cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, problem.Unreachable, true},
 		{"body cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
@@ -115,6 +115,22 @@ func TestRESTAnswers(t *testing.T) {
 	}
 }
 
+// TestLimitOfAnswers: no answer passes the contract's limit, whatever it is made of.
+func TestLimitOfAnswers(t *testing.T) {
+	w := newWorld(t, func(c *mcpserver.Config) {
+		small := *c.API
+		small.Limits.AnswerBytes = 10_000
+		c.API = &small
+	})
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		r := w.event(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: legacy("tools/list", ""),
+			Headers: map[string]string{"content-type": "application/json", "x-api-key": goodKey, "accept": accept}})
+		if r.StatusCode != 422 || !strings.HasPrefix(r.Body, `{"jsonrpc":"2.0","id":1,"error":{"code":422,`) || !strings.Contains(r.Body, `"error":"answer_too_large"`) {
+			t.Errorf("%s: HTTP %d %s", accept, r.StatusCode, r.Body)
+		}
+	}
+}
+
 // TestQuota: the members of a quota error and the header of its wait reach the agent.
 func TestQuota(t *testing.T) {
 	w := newWorld(t)
@@ -129,13 +145,20 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestHintsNameTools: with underscore names, hints name tools so that a strict host can
-// call them.
+// TestHintsNameTools: hints name tools as the list does, so that a strict host can call them.
 func TestHintsNameTools(t *testing.T) {
-	w := newWorld(t, underscored)
+	for _, code := range problem.Codes() {
+		w := newWorld(t)
+		w.rest = refuses(429, nil, string(problem.New(code, "Use postal.search.").JSON()))
+		r, _ := w.callTool(t.Context(), "postal_lookup", `{"postal_code":"100-0001"}`)
+		if b := failure(t, r); dottedName.MatchString(b.Hint+b.Detail) || b.Detail != "Use postal_search." {
+			t.Errorf("%s: %s %s", code, b.Detail, b.Hint)
+		}
+	}
+	w := newWorld(t)
 	w.rest = refuses(429, nil, limited())
-	r, _ := w.callTool(t.Context(), "postal_lookup", `{"postal_code":"100-0001"}`)
-	if hint := failure(t, r).Hint; !strings.Contains(hint, "utility_get_usage") || strings.Contains(hint, "utility.") {
+	r, _ := w.callTool(t.Context(), "postal.lookup", `{"postal_code":"100-0001"}`)
+	if hint := failure(t, r).Hint; !strings.Contains(hint, "utility_get_usage") {
 		t.Errorf("hint: %s", hint)
 	}
 }
@@ -189,7 +212,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestDeadline: a REST API that hangs is given up before the caller's deadline, with time
-// left to answer (CASES 21); with none left it is not called.
+// left to answer; with none left it is not called.
 func TestDeadline(t *testing.T) {
 	type c struct {
 		name       string
@@ -238,12 +261,48 @@ func TestDeadline(t *testing.T) {
 						if r.IsError || !strings.Contains(r.Content[0].Text, `"status":null`) {
 							t.Errorf("diagnosis: %+v", r)
 						}
-					} else if b := failure(t, r); b.Error != problem.Timeout {
-						t.Errorf("got %s", b.Error)
+					} else if b := failure(t, r); b.Error != problem.Timeout || strings.Contains(b.Hint, "may be charged") != c.called {
+						t.Errorf("got %s: %s", b.Error, b.Hint)
 					}
 				})
 			})
 		}
+	}
+}
+
+// TestOutcomeUnclear: after a counted call was sent, only the REST API's own answer says that
+// it is not charged.
+func TestOutcomeUnclear(t *testing.T) {
+	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	garbage, redirect, timeout := refuses(200, nil, "garbage"), refuses(302, nil, ""), refuses(504, nil, string(problem.New(problem.Timeout, "").JSON()))
+	const read, write, free = "postal.lookup", "external.publish_content", "utility.get_usage"
+	arguments := map[string]string{read: `{"postal_code":"100-0001"}`, write: `{"slug":"a"}`, free: `{}`}
+	for _, c := range []struct {
+		name, tool string
+		rest       http.HandlerFunc
+		charged    string
+		retryable  bool
+	}{
+		{"cut", read, cut, "may be charged", true},
+		{"cut", write, cut, "may be charged", false},
+		{"garbage", read, garbage, "may be charged", true},
+		{"garbage", write, garbage, "may be charged", false},
+		{"redirect", read, redirect, "may be charged", true},
+		{"the gateway's own timeout", read, timeout, "not charged", true},
+		{"free", free, garbage, "not charged", true},
+	} {
+		t.Run(c.name+" "+c.tool, func(t *testing.T) {
+			w := newWorld(t)
+			w.rest = c.rest
+			r, _ := w.callTool(t.Context(), c.tool, arguments[c.tool])
+			b := failure(t, r)
+			if !strings.Contains(b.Hint, c.charged) || b.Retryable != c.retryable {
+				t.Errorf("%s, retryable %v: %s", b.Error, b.Retryable, b.Hint)
+			}
+			if c.tool == write && (b.Classification != problem.Unknown || b.RetryAfterMs != nil) {
+				t.Errorf("a write: %+v", b)
+			}
+		})
 	}
 }
 
@@ -272,7 +331,7 @@ func TestCallerGone(t *testing.T) {
 	})
 }
 
-// TestPanics: a panic in a tool, and one around it, is an answer; the server lives on.
+// TestPanics: a panic in a tool is an answer; the server lives on.
 func TestPanics(t *testing.T) {
 	w := newWorld(t, func(c *mcpserver.Config) {
 		base := c.BaseURL
@@ -282,36 +341,17 @@ func TestPanics(t *testing.T) {
 			}
 			return base(r)
 		}
-		c.Extend = func(s *mcp.Server) {
-			s.AddTool(&mcp.Tool{Name: "test.panic", InputSchema: json.RawMessage(`{"type":"object"}`)},
-				func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("boom") })
-			s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-				return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-					if method == "prompts/list" {
-						panic("boom in a method")
-					}
-					return next(ctx, method, r)
-				}
-			})
-		}
 	})
-	response := w.post(legacy("tools/call", `"name":"test.panic"`))
-	if !strings.Contains(response.Body, `"code":-32603`) || !strings.Contains(response.Body, `"error":"internal"`) {
-		t.Errorf("panic in a foreign tool: %s", response.Body)
-	}
-	noSecrets(t, w, response)
-	response = w.event(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: map[string]string{
+	response := w.event(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: map[string]string{
 		"content-type": "application/json", "x-api-key": goodKey, "user-agent": "boom",
 		"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "postal.lookup",
 	}, Body: modern("tools/call", lookup)})
 	if !strings.Contains(response.Body, `\"error\":\"internal\"`) || !strings.Contains(response.Body, `"resultType":"complete"`) {
 		t.Errorf("panic in a tool: %s", response.Body)
 	}
-	if response = w.post(legacy("prompts/list", "")); !strings.Contains(response.Body, `"code":-32603`) || !strings.Contains(response.Body, `"error":"internal"`) {
-		t.Errorf("panic in a method: %s", response.Body)
-	}
+	noSecrets(t, w, response)
 	// What a panic said may quote a caller, so the log has only its type, and where it was.
-	for _, text := range []string{`"panic":"a *errors.errorString"`, `"panic":"a string"`, "rest_test.go"} {
+	for _, text := range []string{`"panic":"a *errors.errorString"`, "rest_test.go"} {
 		if !strings.Contains(w.log.String(), text) {
 			t.Errorf("%q is not in the log", text)
 		}
@@ -320,7 +360,7 @@ func TestPanics(t *testing.T) {
 		t.Error("the log repeats what a panic said")
 	}
 	if r, _ := w.callTool(t.Context(), "postal.lookup", `{"postal_code":"100-0001"}`); r.IsError {
-		t.Errorf("after the panics: %+v", r)
+		t.Errorf("after the panic: %+v", r)
 	}
 }
 
@@ -373,8 +413,8 @@ func TestConcurrentCallers(t *testing.T) {
 				return w.event(context.Background(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: body,
 					Headers: map[string]string{"content-type": "application/json", "x-api-key": key}}).Body
 			}
-			if got := strings.Contains(send(legacy("tools/list", "")), `"calendar.holidays"`); got == banned {
-				t.Errorf("key %d sees calendar.holidays: %v", i, got)
+			if got := strings.Contains(send(legacy("tools/list", "")), `"calendar_holidays"`); got == banned {
+				t.Errorf("key %d sees calendar_holidays: %v", i, got)
 			}
 			if got := strings.Contains(send(legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026}`)), "tool_disabled"); got != banned {
 				t.Errorf("key %d is refused calendar.holidays: %v", i, got)

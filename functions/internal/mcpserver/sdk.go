@@ -2,7 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"runtime/debug"
 	"slices"
 
@@ -10,14 +10,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/reply"
 )
 
-// listTTL is how long a client may keep what it was told, in milliseconds: no longer than
-// an instance keeps what it knows of a key, so that a tool switched off is off for everyone
-// within a minute.
+// listTTL is how long a client may keep a list, in milliseconds: no longer than an instance
+// keeps what it knows of a key, so that a tool switched off is off for everyone within a
+// minute.
 const listTTL = 30_000
 
-// instructions are what an agent is told before its first call.
+// instructions are what an agent reads before its first call.
 const instructions = "Calls of counted tools take units from the monthly limit of the API key; failed calls are given back. " +
 	"A failed call is one JSON object: obey retryable, retryAfterMs and hint, and do not retry otherwise. " +
 	"utility.get_usage shows what is left and utility.diagnose_mcp checks the connection; both are free and answer at zero quota."
@@ -37,9 +38,6 @@ func (s *server) newSDKServer() *mcp.Server {
 	for _, t := range s.tools.all {
 		sdk.AddTool(t.definition, s.handler(t))
 	}
-	if s.Extend != nil {
-		s.Extend(sdk)
-	}
 	// The first is the outermost.
 	sdk.AddReceivingMiddleware(s.recovering, s.filtering)
 	return sdk
@@ -48,44 +46,44 @@ func (s *server) newSDKServer() *mcp.Server {
 // recovering turns a panic into an answer: in the SDK's goroutine it would end the process.
 func (s *server) recovering(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (result mcp.Result, err error) {
-		c := callOf(ctx)
+		x := exchangeOf(ctx)
 		defer func() {
 			if v := recover(); v != nil {
 				logPanic(s.Log, v, debug.Stack())
-				result, err = nil, s.afterPanic(c)
+				result, err = nil, s.afterPanic(x)
 			}
 		}()
 		result, err = next(ctx, method, r)
 		if err != nil {
-			c.setOutcome("rpc_error")
-		} else if method != "tools/call" || c.outcome() == "rejected" {
-			c.setOutcome("ok")
+			x.setOutcome("rpc_error")
+		} else if !x.ended() {
+			x.setOutcome("ok")
 		}
 		return result, err
 	}
 }
 
-func (s *server) afterPanic(c *call) error {
-	p := problem.New(problem.Internal, "")
-	c.setOutcome(string(p.Code))
+func (s *server) afterPanic(x *exchange) error {
+	p := s.unclear(x, problem.Internal, "")
+	x.setOutcome(string(p.Code))
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: sentence(p), Data: p.AgentJSON()}
 }
 
 // filtering applies the tool settings of the key, and both forms of a tool's name.
 func (s *server) filtering(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		c := callOf(ctx)
+		x := exchangeOf(ctx)
 		switch method {
 		case "tools/call":
 			if params, ok := r.GetParams().(*mcp.CallToolParamsRaw); ok {
-				if err := s.checkTool(c, params); err != nil {
+				if err := s.checkTool(x, params); err != nil {
 					return nil, err
 				}
 			}
 		case "tools/list":
 			result, err := next(ctx, method, r)
 			if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
-				list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.allows(c, t.Name) })
+				list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.allows(x, t.Name) })
 			}
 			return result, err
 		}
@@ -93,25 +91,71 @@ func (s *server) filtering(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// allows says whether the key may use a tool; one of Extend's always.
-func (s *server) allows(c *call, name string) bool {
+// allows says whether the key may use a tool.
+func (s *server) allows(x *exchange, name string) bool {
 	t := s.tools.byName[name]
-	return t == nil || c.key.Settings.Allows(t.name, t.category)
+	return t != nil && x.key.Settings.Allows(t.name, t.category)
 }
 
-// checkTool refuses what is no tool, and gives the others the name by which the SDK knows
+// checkTool refuses unknown tools, and gives the others the name by which the SDK knows
 // them. A tool that is off is refused by its handler: a result that does not come through the
 // SDK lacks the resultType that clients of 2026-07-28 insist on.
-func (s *server) checkTool(c *call, params *mcp.CallToolParamsRaw) error {
+func (s *server) checkTool(x *exchange, params *mcp.CallToolParamsRaw) error {
 	t := s.tools.byName[params.Name]
 	if t == nil {
-		if s.Extend != nil {
-			return nil // the SDK knows whether it is one of Extend's
-		}
 		p := problem.New(problem.NotFound, "There is no such tool. tools/list names the tools of this key.")
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("Unknown tool %.100q. tools/list names the tools of this key.", params.Name), Data: p.AgentJSON()}
+		return &jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidParams, Data: p.AgentJSON(),
+			Message: "Unknown tool " + reply.Quote(params.Name) + ". tools/list names the tools of this key.",
+		}
 	}
 	params.Name = t.listed
-	c.setTool(t.name)
+	x.setTool(t.name)
 	return nil
+}
+
+// progress reports what a call is doing to a caller that asked for it. The events are in the
+// answer before the result; the answer itself goes out as one piece.
+type progress struct {
+	ctx     context.Context
+	session *mcp.ServerSession
+	token   json.RawMessage
+	tool    string
+	at      float64
+	total   float64
+}
+
+// newProgress counts one step for a call, and one for each call that a composite makes.
+// Without a progress token it reports nothing. The token is the guard's, which is bounded: where
+// a message has two, the SDK may read the other one.
+func newProgress(ctx context.Context, r *mcp.CallToolRequest, t *tool) *progress {
+	p := &progress{ctx: ctx, session: r.Session, token: exchangeOf(ctx).progressToken, tool: t.listed, total: 1}
+	if t.composite != nil {
+		p.total += float64(len(t.composite.Calls))
+	}
+	return p
+}
+
+func (p *progress) started() { p.report(p.tool + " has begun") }
+
+// step is one more part done; not safe for concurrent use.
+func (p *progress) step(what string) {
+	p.at++
+	p.report(what)
+}
+
+// done is reported on success and failure alike: the result says which it was.
+func (p *progress) done() {
+	p.at = p.total
+	p.report(p.tool + " has finished")
+}
+
+func (p *progress) report(text string) {
+	if p.token == nil || p.session == nil {
+		return
+	}
+	// Progress is a courtesy: whether it arrives changes nothing.
+	_ = p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: p.token, Progress: p.at, Total: p.total, Message: text,
+	})
 }

@@ -65,10 +65,7 @@ func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 func (s *toolSet) rename(names ToolNames) {
 	text := s.renamer(names)
 	for _, t := range s.all {
-		t.listed = t.name
-		if names == Underscore {
-			t.listed = underscore(t.name)
-		}
+		t.listed = text.Replace(t.name)
 		t.definition.Name = t.listed
 		t.definition.Description = text.Replace(t.definition.Description)
 	}
@@ -130,7 +127,7 @@ func schemaOrNone(schema json.RawMessage) any {
 	return schema
 }
 
-// annotations leaves the title out, which stands in the tool itself.
+// annotations leaves the title out: the tool itself has it.
 func annotations(a contract.Annotations) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{
 		ReadOnlyHint:    a.ReadOnlyHint,
@@ -153,4 +150,51 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 		args = map[string]any{}
 	}
 	return args, nil
+}
+
+// listedKeywords are those that every consumer of tool schemas takes. OpenAI's and
+// Anthropic's strict modes refuse a whole request for a minLength, a pattern, a minimum or
+// a default in one tool (coder/mux#1220), so descriptions give the limits, and the function
+// checks them. Both modes ask for additionalProperties: false, which Gemini's older form
+// does not know; its hosts take it out (promptfoo#6902).
+var listedKeywords = map[string]bool{
+	"type": true, "description": true, "enum": true, "properties": true, "required": true,
+	"items": true, "additionalProperties": true,
+}
+
+// listedInput is a tool's input schema as clients see it.
+func listedInput(full json.RawMessage) (json.RawMessage, error) {
+	var schema map[string]any
+	if err := json.Unmarshal(full, &schema); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	return json.Marshal(simplified(schema))
+}
+
+func simplified(schema map[string]any) map[string]any {
+	simple := make(map[string]any, len(schema))
+	for keyword, value := range schema {
+		switch {
+		case !listedKeywords[keyword]:
+		case keyword == "items":
+			simple[keyword] = simplifiedValue(value)
+		case keyword == "properties":
+			properties, _ := value.(map[string]any)
+			copied := make(map[string]any, len(properties))
+			for name, property := range properties {
+				copied[name] = simplifiedValue(property)
+			}
+			simple[keyword] = copied
+		default:
+			simple[keyword] = value
+		}
+	}
+	return simple
+}
+
+func simplifiedValue(value any) any {
+	if schema, ok := value.(map[string]any); ok {
+		return simplified(schema)
+	}
+	return value
 }

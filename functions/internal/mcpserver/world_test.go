@@ -170,7 +170,7 @@ func answers(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/health":
 	case "/v1/user/usage":
-		body = usage(958)
+		body = usageBody(958)
 	case "/v1/user/tool-settings":
 		body = `{"disabled_categories":[],"disabled_tools":["convert.era"],"tools":[{"name":"postal.lookup","category":"postal","enabled":true},{"name":"convert.era","category":"convert","enabled":false}]}`
 	case "/v1/postal/100-0001":
@@ -181,7 +181,7 @@ func answers(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, body)
 }
 
-func usage(left int) string {
+func usageBody(left int) string {
 	used := 1000 - left
 	return `{"plan":"free","period":"monthly","monthly_limit":1000,"monthly_used":` + itoa(used) + `,"remaining":` + itoa(left) + `,"reset_at":"2026-12-01T00:00:00.000Z"}`
 }

@@ -14,8 +14,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"sekisho/functions/internal/reply"
 )
 
 // Code names a kind of problem. Codes are part of the API: they are never renamed.
@@ -28,6 +32,7 @@ const (
 	NotFound         Code = "not_found"
 	OutOfRange       Code = "out_of_range"
 	TooLarge         Code = "too_large"
+	AnswerTooLarge   Code = "answer_too_large"
 	MethodNotAllowed Code = "method_not_allowed"
 	Unauthorized     Code = "unauthorized"
 	KeyNotFound      Code = "key_not_found"
@@ -77,6 +82,7 @@ var kinds = map[Code]kind{
 	NotFound:                 {404, "Not found", Permanent, 0, "There is no such thing. Check the value or search for it; do not retry as it is."},
 	OutOfRange:               {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is; the failed call is not charged."},
 	TooLarge:                 {413, "Request too large", Permanent, 0, "Send less in one call; do not retry as it is."},
+	AnswerTooLarge:           {422, "Answer too large", Permanent, 0, "Ask for less in one call: a smaller page, a narrower search, a shorter text. Do not retry as it is; the failed call is not charged."},
 	MethodNotAllowed:         {405, "Method not allowed", Permanent, 0, "Use a method that the header Allow names; do not retry as it is."},
 	Unauthorized:             {401, "No valid API key", Permanent, 0, "This call had no API key, or one that is mistyped, unknown or revoked. " + HowToSendKey + " Do not retry without a valid one."},
 	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
@@ -123,6 +129,9 @@ type Quota struct {
 	// UpgradeURL is empty where none is configured.
 	UpgradeURL string
 }
+
+// Codes lists all codes in order.
+func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
 
 // New makes the problem of a code. An unknown code is Internal.
 func New(code Code, detail string) *Problem {
@@ -228,7 +237,7 @@ func (p *Problem) JSON() []byte { return encode(p.Body()) }
 func (p *Problem) AgentJSON() []byte { return encode(p.agentBody()) }
 
 func encode(b Body) []byte {
-	text, _ := json.Marshal(b) // strings and numbers always encode
+	text, _ := reply.JSON(b) // strings and numbers always encode
 	return text
 }
 

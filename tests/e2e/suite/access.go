@@ -89,6 +89,7 @@ func testRevoked(t *testing.T, g Target) {
 	}
 }
 
+// toolNames are the names in tools/list: those of the operations, with underscores.
 func (g Target) toolNames(t testing.TB, k key) map[string]bool {
 	t.Helper()
 	var out struct {
@@ -108,7 +109,7 @@ func (g Target) toolNames(t testing.TB, k key) map[string]bool {
 
 func testToolSettings(t *testing.T, g Target) {
 	all := g.toolNames(t, g.newKey(t))
-	if len(all) < 11 || !all["postal.lookup"] {
+	if len(all) < 11 || !all["postal_lookup"] {
 		t.Fatalf("tools: %v", all)
 	}
 	k := g.newKey(t)
@@ -123,14 +124,14 @@ func testToolSettings(t *testing.T, g Target) {
 	}
 	names := g.toolNames(t, k)
 	for name := range all {
-		off := strings.HasPrefix(name, "convert.") || name == "postal.lookup"
+		off := strings.HasPrefix(name, "convert_") || name == "postal_lookup"
 		if names[name] == off {
 			t.Errorf("%s: listed %v", name, names[name])
 		}
 	}
 	g.startsNothing(t, func() {
 		for tool, arguments := range map[string]string{
-			"postal.lookup": `{"postal_code":"1000001"}`, "convert.era": `{"date":"2026-11-30"}`,
+			"postal.lookup": `{"postal_code":"1000001"}`, "convert_era": `{"date":"2026-11-30"}`,
 		} {
 			if p := g.callTool(t, k.Secret, tool, arguments).tool(t).problem(t); p.Error != "tool_disabled" || p.Retryable {
 				t.Errorf("%s: %+v", tool, p)
@@ -163,6 +164,7 @@ func testData(t *testing.T, g Target) {
 		"/v1/calendar/business-days-between?from=2026-11-30&to=2026-12-": "",
 		"/v1/convert/era?date=2026-11-30":                                "令和8年11月30日",
 		"/v1/convert/era?era_date=R8.11.30":                              `"date":"2026-11-30"`,
+		"/v1/convert/era?date=2026-11-30&era_date=":                      "令和8年11月30日",
 		"/v1/convert/units?value=1&from=kan&to=kg":                       `"result":3.75`,
 	} {
 		a := g.get(t, path, k.Secret)
@@ -174,6 +176,11 @@ func testData(t *testing.T, g Target) {
 		}
 		if a.Status != http.StatusOK || !strings.Contains(string(a.Body), want) {
 			t.Errorf("%s: %s; want %s", path, a, want)
+		}
+	}
+	for _, arguments := range []string{`{"date":"2026-11-30","era_date":null}`, `{"date":"2026-11-30","era_date":""}`} {
+		if r := g.callTool(t, k.Secret, "convert_era", arguments).tool(t); r.IsError {
+			t.Errorf("%s: %+v", arguments, r)
 		}
 	}
 	a := send(t, http.MethodPost, g.APIURL+"/v1/convert/width", k.Secret, `{"text":"ﾊﾟﾝ１","to":"full","scope":"kana"}`)
@@ -188,12 +195,12 @@ func testEveryTool(t *testing.T, g Target) {
 	k := g.newKey(t)
 	contract := readContract(t)
 	arguments := map[string]string{
-		"calendar.business_days": `{"date":"2026-11-30","days":-3,"bank_holidays":true}`,
-		"postal.lookup":          `{"postal_code":"１００－０００１"}`,
-		"postal.search":          `{"prefix":"100","limit":2}`,
-		"convert.era":            `{"era_date":"令和元年5月1日"}`,
-		"convert.width":          `{"text":"ＡＢＣ","to":"half"}`,
-		"utility.diagnose_mcp":   `{}`,
+		"calendar_business_days": `{"date":"2026-11-30","days":-3,"bank_holidays":true}`,
+		"postal_lookup":          `{"postal_code":"１００－０００１"}`,
+		"postal_search":          `{"prefix":"100","limit":2}`,
+		"convert_era":            `{"era_date":"令和元年5月1日"}`,
+		"convert_width":          `{"text":"ＡＢＣ","to":"half"}`,
+		"utility_diagnose_mcp":   `{}`,
 	}
 	for name := range g.toolNames(t, k) {
 		args, ok := arguments[name]
@@ -204,7 +211,7 @@ func testEveryTool(t *testing.T, g Target) {
 			}
 		}
 		r := g.callTool(t, k.Secret, name, args).tool(t)
-		if strings.HasPrefix(name, "external.") && !g.Upstream {
+		if strings.HasPrefix(name, "external_") && !g.Upstream {
 			if p := r.problem(t); p.Error != "upstream_not_configured" || p.Retryable {
 				t.Errorf("%s without an upstream: %+v", name, p)
 			}

@@ -66,7 +66,10 @@ func testBadInputMCP(t *testing.T, g Target) {
 			{"an array", "[" + list + "]", nil, 400, -32600},
 			{"no JSON", "{", nil, 400, -32700},
 			{"no object", `"x"`, nil, 400, -32600},
-			{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`, nil, 200, -32601},
+			{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"prompts/get"}`, nil, 200, -32601},
+			{"a long id", `{"jsonrpc":"2.0","id":"` + strings.Repeat("<", 890_000) + `","method":"ping"}`, nil, 400, -32600},
+			{"a long progress token", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"progressToken":"` + strings.Repeat("<", 300) + `"}}}`, nil, 400, -32600},
+			{"a cursor of another server", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`, nil, 200, -32602},
 			{"unknown tool", call("postal.find", `{}`), nil, 200, -32602},
 			{"unknown version", list, []option{header("MCP-Protocol-Version", "1999-01-01")}, 400, 0},
 			{"5 MB", call("convert.width", `{"text":"`+strings.Repeat("x", 5<<20)+`"}`), nil, 413, 0},
@@ -75,12 +78,12 @@ func testBadInputMCP(t *testing.T, g Target) {
 		} {
 			a := g.rpc(t, k.Secret, c.body, c.options...)
 			code := rpcCode(t, a)
-			if a.Status != c.status || code == 0 || c.code != 0 && code != c.code {
+			if a.Status != c.status || code == 0 || c.code != 0 && code != c.code || len(a.Body) > 2000 {
 				t.Errorf("%s: HTTP %d, code %d, %.300s; want %d, %d", c.name, a.Status, code, a.Body, c.status, c.code)
 			}
 		}
 		for name, arguments := range map[string]string{
-			"missing": `{}`, "wrong type": `{"postal_code":1000001}`, "unknown": `{"postal_code":"1000001","x":1}`,
+			"missing": `{}`, "wrong type": `{"postal_code":["1000001"]}`, "number without its zero": `{"postal_code":600000}`, "unknown": `{"postal_code":"1000001","x":1}`,
 		} {
 			if p := g.callTool(t, k.Secret, "postal.lookup", arguments).tool(t).problem(t); p.Error != "invalid_argument" || p.Detail == "" {
 				t.Errorf("%s argument: %+v", name, p)
@@ -92,6 +95,11 @@ func testBadInputMCP(t *testing.T, g Target) {
 	} {
 		if a := g.rpc(t, k.Secret, list, options...); a.Status != 200 {
 			t.Errorf("%s: %s", name, a)
+		}
+	}
+	for _, method := range []string{"prompts/list", "resources/list", "resources/templates/list"} {
+		if a := g.rpc(t, k.Secret, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`); a.Status != 200 || !strings.Contains(string(a.Body), "[]") {
+			t.Errorf("%s: %s", method, a)
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {

@@ -65,7 +65,7 @@ func (d described) business() []string {
 // if one has none or there is no such tool.
 func (d described) example(tool string) (arguments string, ok bool) {
 	d.operations(func(o map[string]any) {
-		if o["operationId"] != tool {
+		if id, _ := o["operationId"].(string); strings.ReplaceAll(id, ".", "_") != tool {
 			return
 		}
 		args := map[string]any{}

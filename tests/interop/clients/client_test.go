@@ -39,6 +39,8 @@ type client interface {
 	connect(context.Context, endpoint) (server, error)
 	// list gives the names of the tools, as often as it is asked from the same connection.
 	list(context.Context) ([]string, error)
+	// others counts the prompts, resources and resource templates, of which there are none.
+	others(context.Context) (int, error)
 	call(ctx context.Context, tool string, arguments map[string]any) (result, error)
 	// pass moves the client's clock. False: it has none but the real one.
 	pass(context.Context, time.Duration) bool

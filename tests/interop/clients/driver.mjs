@@ -8,6 +8,9 @@
 // version to insist on. Version 1 has no choice and ignores it.
 import { createInterface } from 'node:readline';
 
+// Standard output is for answers: what a client notes on its console goes to standard error.
+console.debug = console.log = console.info = console.error;
+
 const [sdk, mode] = process.argv.slice(2);
 const isV2 = sdk === '@modelcontextprotocol/client';
 const { Client, InMemoryResponseCacheStore } = await import(isV2 ? sdk : `${sdk}/client/index.js`);
@@ -62,6 +65,12 @@ const operations = {
   },
   async list() {
     return (await client.listTools()).tools.map((tool) => tool.name);
+  },
+  async others() {
+    const { prompts } = await client.listPrompts();
+    const { resources } = await client.listResources();
+    const { resourceTemplates } = await client.listResourceTemplates();
+    return prompts.length + resources.length + resourceTemplates.length;
   },
   async call({ tool, arguments: args }) {
     const progress = [];

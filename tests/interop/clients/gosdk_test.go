@@ -72,6 +72,22 @@ func (c *goSDK) list(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+func (c *goSDK) others(ctx context.Context) (int, error) {
+	prompts, err := c.session.ListPrompts(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	resources, err := c.session.ListResources(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	templates, err := c.session.ListResourceTemplates(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	return len(prompts.Prompts) + len(resources.Resources) + len(templates.ResourceTemplates), nil
+}
+
 func (c *goSDK) call(ctx context.Context, tool string, arguments map[string]any) (result, error) {
 	params := &mcp.CallToolParams{Name: tool, Arguments: arguments}
 	params.SetProgressToken(c.news.next())

@@ -110,6 +110,20 @@ func (c *inspector) list(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+func (c *inspector) others(ctx context.Context) (int, error) {
+	var all struct{ Prompts, Resources, ResourceTemplates []any }
+	for _, method := range []string{"prompts/list", "resources/list", "resources/templates/list"} {
+		raw, err := c.run(ctx, "--method", method)
+		if err != nil {
+			return 0, err
+		}
+		if err := json.Unmarshal(raw, &all); err != nil {
+			return 0, &broken{err}
+		}
+	}
+	return len(all.Prompts) + len(all.Resources) + len(all.ResourceTemplates), nil
+}
+
 func (c *inspector) call(ctx context.Context, tool string, arguments map[string]any) (result, error) {
 	encoded, err := json.Marshal(arguments)
 	if err != nil {

@@ -63,6 +63,22 @@ func (c *mcpGo) list(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+func (c *mcpGo) others(ctx context.Context) (int, error) {
+	prompts, err := c.client.ListPrompts(ctx, mcp.ListPromptsRequest{})
+	if err != nil {
+		return 0, err
+	}
+	resources, err := c.client.ListResources(ctx, mcp.ListResourcesRequest{})
+	if err != nil {
+		return 0, err
+	}
+	templates, err := c.client.ListResourceTemplates(ctx, mcp.ListResourceTemplatesRequest{})
+	if err != nil {
+		return 0, err
+	}
+	return len(prompts.Prompts) + len(resources.Resources) + len(templates.ResourceTemplates), nil
+}
+
 func (c *mcpGo) call(ctx context.Context, tool string, arguments map[string]any) (result, error) {
 	got, err := c.client.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{
 		Name: tool, Arguments: arguments, Meta: &mcp.Meta{ProgressToken: c.news.next()},

@@ -152,6 +152,11 @@ func (c *typeScript) list(context.Context) (names []string, err error) {
 	return names, err
 }
 
+func (c *typeScript) others(context.Context) (n int, err error) {
+	err = c.ask("others", nil, &n)
+	return n, err
+}
+
 func (c *typeScript) call(_ context.Context, tool string, arguments map[string]any) (r result, err error) {
 	err = c.ask("call", map[string]any{"tool": tool, "arguments": arguments}, &r)
 	return r, err

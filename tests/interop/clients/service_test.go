@@ -92,13 +92,13 @@ func (s *service) switchOff(t *testing.T, key string, tools ...string) {
 	s.settings(t, http.MethodPut, key, string(body))
 }
 
-// tools are the names of those that a key has on, sorted.
+// tools are the names under which those that a key has on are listed, sorted.
 func (s *service) tools(t *testing.T, key string) []string {
 	t.Helper()
 	var names []string
 	for _, tool := range s.settings(t, http.MethodGet, key, "").Tools {
 		if tool.Enabled {
-			names = append(names, tool.Name)
+			names = append(names, strings.ReplaceAll(tool.Name, ".", "_"))
 		}
 	}
 	if len(names) == 0 {

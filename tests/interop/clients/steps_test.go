@@ -39,6 +39,7 @@ const braked = "braked"
 var steps = []step{
 	{"connect", (*trial).connects},
 	{"list", (*trial).lists},
+	{"empty lists", (*trial).others},
 	{"call", (*trial).calls},
 	{"bad argument", (*trial).argument},
 	{"unknown tool", (*trial).unknown},
@@ -60,7 +61,7 @@ func (r *trial) connects(ctx context.Context, t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "sekisho" || s.Protocol != r.protocol || !strings.Contains(s.Instructions, "utility.get_usage") {
+	if s.Name != "sekisho" || s.Protocol != r.protocol || !strings.Contains(s.Instructions, "utility_get_usage") {
 		t.Errorf("connected to %+v; want protocol %s", s, r.protocol)
 	}
 	return ok
@@ -69,6 +70,15 @@ func (r *trial) connects(ctx context.Context, t *testing.T) string {
 func (r *trial) lists(ctx context.Context, t *testing.T) string {
 	if got, want := r.mustList(ctx, t), r.service.tools(t, r.key); !slices.Equal(got, want) {
 		t.Errorf("the tools are %v; want %v", got, want)
+	}
+	return ok
+}
+
+// others: prompts and resources, of which there are none. Some clients drop a server that
+// refuses to list them.
+func (r *trial) others(ctx context.Context, t *testing.T) string {
+	if n, err := r.client.others(ctx); err != nil || n != 0 {
+		t.Errorf("%d prompts and resources, %v", n, err)
 	}
 	return ok
 }
@@ -87,7 +97,7 @@ func (r *trial) mustList(ctx context.Context, t *testing.T) []string {
 const place = "100-0001"
 
 func (r *trial) calls(ctx context.Context, t *testing.T) string {
-	got, err := r.client.call(ctx, "postal.lookup", map[string]any{"postal_code": place})
+	got, err := r.client.call(ctx, "postal_lookup", map[string]any{"postal_code": place})
 	if err != nil || got.IsError {
 		t.Fatalf("%v: %+v", err, got)
 	}
@@ -129,8 +139,8 @@ func (r *trial) fails(ctx context.Context, t *testing.T, tool string, arguments 
 }
 
 func (r *trial) argument(ctx context.Context, t *testing.T) string {
-	said, text := r.fails(ctx, t, "postal.lookup", map[string]any{"postal_code": "1"})
-	if said.Error != "invalid_argument" || said.Retryable || !strings.Contains(said.Detail, "postal.search") {
+	said, text := r.fails(ctx, t, "postal_lookup", map[string]any{"postal_code": "1"})
+	if said.Error != "invalid_argument" || said.Retryable || !strings.Contains(said.Detail, "postal_search") {
 		t.Errorf("refused with %+v", said)
 	}
 	r.shows("Bad argument", text)
@@ -138,8 +148,8 @@ func (r *trial) argument(ctx context.Context, t *testing.T) string {
 }
 
 func (r *trial) unknown(ctx context.Context, t *testing.T) string {
-	_, err := r.client.call(ctx, "postal.nothing", map[string]any{})
-	r.mustShow(t, "Unknown tool", err, "tool", "postal.nothing")
+	_, err := r.client.call(ctx, "postal_nothing", map[string]any{})
+	r.mustShow(t, "Unknown tool", err, "tool", "postal_nothing")
 	return ok
 }
 
@@ -160,12 +170,12 @@ func (r *trial) mustShow(t *testing.T, what string, err error, words ...string) 
 
 // progress: the events of a call in several parts, in their order.
 func (r *trial) progress(ctx context.Context, t *testing.T) string {
-	return r.reports(ctx, t, "utility.diagnose_mcp", map[string]any{}, 3)
+	return r.reports(ctx, t, "utility_diagnose_mcp", map[string]any{}, 3)
 }
 
 // slow: a call that takes seconds, because the upstream does.
 func (r *trial) slow(ctx context.Context, t *testing.T) string {
-	return r.reports(ctx, t, "external.fetch_stats", map[string]any{"resource_id": "delay-3"}, 2)
+	return r.reports(ctx, t, "external_fetch_stats", map[string]any{"resource_id": "delay-3"}, 2)
 }
 
 // reports makes a call with at least so many messages on its way.
@@ -190,7 +200,7 @@ func (r *trial) reports(ctx context.Context, t *testing.T, tool string, argument
 // upstream: a service behind a tool that wants to be left alone for a minute. The server
 // does not wait for it, and says how long to.
 func (r *trial) upstream(ctx context.Context, t *testing.T) string {
-	said, text := r.fails(ctx, t, "external.fetch_stats", map[string]any{"resource_id": "status-503-retry-after-60"})
+	said, text := r.fails(ctx, t, "external_fetch_stats", map[string]any{"resource_id": "status-503-retry-after-60"})
 	if said.Classification != "transient" || !said.Retryable || said.RetryAfterMs == nil || *said.RetryAfterMs < 55_000 || !strings.Contains(said.Hint, "Don't retry before") {
 		t.Errorf("refused with %s", text)
 	}
@@ -204,7 +214,7 @@ func (r *trial) quota(ctx context.Context, t *testing.T) string {
 		t.Fatal(err)
 	}
 	r.calls(ctx, t)
-	said, text := r.fails(ctx, t, "postal.lookup", map[string]any{"postal_code": place})
+	said, text := r.fails(ctx, t, "postal_lookup", map[string]any{"postal_code": place})
 	if said.Error != "limit_exceeded" || said.Retryable || said.RetryAfterMs == nil || *said.Limit != 1 || *said.Used != 1 {
 		t.Errorf("refused with %s", text)
 	}
@@ -212,7 +222,7 @@ func (r *trial) quota(ctx context.Context, t *testing.T) string {
 		t.Errorf("reset at %s: %v", said.ResetAt, err)
 	}
 	r.shows("Quota used up", text)
-	usage, err := r.client.call(ctx, "utility.get_usage", map[string]any{})
+	usage, err := r.client.call(ctx, "utility_get_usage", map[string]any{})
 	if err != nil || usage.IsError || usage.Structured["remaining"] != 0.0 {
 		t.Errorf("usage at zero: %v, %+v", err, usage)
 	}
@@ -262,7 +272,7 @@ func (r *trial) refused(t *testing.T, what string, err error, triedLogin bool, t
 
 // functionOff: a function whose reserved concurrency is 0, the kill switch.
 func (r *trial) functionOff(ctx context.Context, t *testing.T) string {
-	said, text := r.fails(ctx, t, "calendar.holidays", map[string]any{"year": 2026})
+	said, text := r.fails(ctx, t, "calendar_holidays", map[string]any{"year": 2026})
 	if said.Error != "unavailable" || said.Classification != "transient" || !said.Retryable || *said.RetryAfterMs <= 0 {
 		t.Errorf("refused with %s", text)
 	}
@@ -275,12 +285,12 @@ const listTime = 31 * time.Second
 
 // toolOff: a tool that the key's holder switches off between two calls is refused at once.
 func (r *trial) toolOff(ctx context.Context, t *testing.T) string {
-	const tool = "convert.era"
+	const tool = "convert_era"
 	listed := time.Now()
 	if !slices.Contains(r.mustList(ctx, t), tool) {
 		t.Fatalf("%s is not listed at first", tool)
 	}
-	r.service.switchOff(t, r.key, tool)
+	r.service.switchOff(t, r.key, "convert.era")
 	r.afterChange(t, listed, slices.Contains(r.mustList(ctx, t), tool))
 	if r.checksNames {
 		_, err := r.client.call(ctx, tool, map[string]any{"date": "2026-11-30"})
@@ -309,7 +319,7 @@ func (r *trial) afterChange(t *testing.T, listed time.Time, still bool) {
 
 // listKept: when the time is over, the list is the new one.
 func (r *trial) listKept(ctx context.Context, t *testing.T) string {
-	const tool = "convert.era"
+	const tool = "convert_era"
 	cell := "not kept"
 	if r.keepsLists {
 		cell = "30 s"
@@ -338,7 +348,7 @@ func (r *trial) shows(what, text string) { r.report.display(what, r.row, text) }
 // path, and so no JSON-RPC message. It depends on the client how much of it is seen, in a
 // call and in a connection.
 func (r *trial) brake(ctx context.Context, t *testing.T) string {
-	_, err := r.client.call(ctx, "postal.lookup", map[string]any{"postal_code": place})
+	_, err := r.client.call(ctx, "postal_lookup", map[string]any{"postal_code": place})
 	call := r.stopped(t, "Braked, in a call", err)
 	_, err = r.client.connect(ctx, r.service.endpointFor(r.key))
 	connection := r.stopped(t, "Braked, when connecting", err)

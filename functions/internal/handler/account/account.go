@@ -16,6 +16,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/reply"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
@@ -127,16 +128,16 @@ func (h *Handler) check(s account.Settings) error {
 	categories := h.API.ToolCategories()
 	for _, name := range s.DisabledTools {
 		if _, ok := categories[name]; !ok {
-			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %q; there are: %s",
-				name, strings.Join(slices.Sorted(maps.Keys(categories)), ", "))
+			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %s; there are: %s",
+				reply.Quote(name), strings.Join(slices.Sorted(maps.Keys(categories)), ", "))
 		}
 	}
 	known := slices.Sorted(maps.Values(categories))
 	known = slices.Compact(known)
 	for _, name := range s.DisabledCategories {
 		if !slices.Contains(known, name) {
-			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %q; there are: %s",
-				name, strings.Join(known, ", "))
+			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %s; there are: %s",
+				reply.Quote(name), strings.Join(known, ", "))
 		}
 	}
 	return nil

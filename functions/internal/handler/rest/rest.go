@@ -20,6 +20,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/reply"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
@@ -92,6 +93,9 @@ type Server struct {
 // New makes a server for the operations that the contract gives to a function. It fails
 // when one of them is not among ops, or ops holds one that is not the function's.
 func New(api *contract.API, function string, ops map[string]Operation, log *zap.Logger, now func() time.Time) (*Server, error) {
+	if api.Limits.AnswerBytes <= 0 {
+		return nil, fmt.Errorf("function %s: the contract has no x-sekisho-limits.answer_bytes", function)
+	}
 	for _, op := range api.ByFunction(function) {
 		if _, ok := ops[op.ID]; !ok {
 			return nil, fmt.Errorf("function %s: the contract gives it operation %s, which it does not serve", function, op.ID)
@@ -120,7 +124,11 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	}
 	op := s.api.Route(event.HTTPMethod, event.Resource)
 	answer, err := s.serve(ctx, op, call)
-	response := s.respond(call, answer, err)
+	var body []byte
+	if err == nil {
+		body, err = s.encode(op, answer)
+	}
+	response := respond(call, body, err)
 	fields = append(fields,
 		zap.String("request_id", event.RequestContext.ExtendedRequestID),
 		zap.String("key_id", call.Caller.KeyID),
@@ -179,19 +187,30 @@ func failure(op *contract.Operation, err error) []zap.Field {
 	return fields
 }
 
-func (s *Server) respond(call Call, answer any, err error) events.APIGatewayProxyResponse {
-	if err == nil {
-		body, encodeErr := json.Marshal(answer)
-		if encodeErr == nil {
-			headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
-			addRateLimit(headers, call.Caller.Quota)
-			return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
-		}
-		s.log.Error("encode answer", zap.Error(encodeErr))
-		err = encodeErr
+// encode writes an answer, and holds it to the contract's limit.
+func (s *Server) encode(op *contract.Operation, answer any) ([]byte, error) {
+	body, err := reply.JSON(answer)
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
 	}
-	p, _ := asProblem(err)
-	return problemResponse(p)
+	if s.api.Limits.Fits(body) {
+		return body, nil
+	}
+	p := problem.Newf(problem.AnswerTooLarge, "The answer has %d bytes, which is more than this server sends.", len(body))
+	if !op.Annotations.ReadOnlyHint {
+		p.Hint = "The call was carried out; only what it answered is too large to send. Do not repeat it."
+	}
+	return nil, p
+}
+
+func respond(call Call, body []byte, err error) events.APIGatewayProxyResponse {
+	if err != nil {
+		p, _ := asProblem(err)
+		return problemResponse(p)
+	}
+	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
+	addRateLimit(headers, call.Caller.Quota)
+	return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
 }
 
 func problemResponse(p *problem.Problem) events.APIGatewayProxyResponse {

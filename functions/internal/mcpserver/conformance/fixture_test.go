@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,6 +25,38 @@ func extend(server *mcp.Server) {
 	addPrompts(server)
 	addResources(server)
 	server.AddReceivingMiddleware(completing, subscribing)
+}
+
+// fixtureTools are the names of the tools that extend adds.
+var fixtureTools = []string{
+	"json_schema_2020_12_tool",
+	"test_audio_content",
+	"test_elicitation",
+	"test_elicitation_sep1034_defaults",
+	"test_elicitation_sep1330_enums",
+	"test_embedded_resource",
+	"test_error_handling",
+	"test_image_content",
+	"test_input_required_result_capabilities",
+	"test_input_required_result_elicitation",
+	"test_input_required_result_list_roots",
+	"test_input_required_result_multi_round",
+	"test_input_required_result_multiple_inputs",
+	"test_input_required_result_request_state",
+	"test_input_required_result_sampling",
+	"test_input_required_result_tampered_state",
+	"test_logging_tool",
+	"test_missing_capability",
+	"test_multiple_content_types",
+	"test_reconnection",
+	"test_sampling",
+	"test_simple_text",
+	"test_streaming_elicitation",
+	"test_tool_with_logging",
+	"test_tool_with_progress",
+	"test_trigger_prompt_change",
+	"test_trigger_tool_change",
+	"test_x_mcp_header",
 }
 
 // Content that the suites look for by its type only: a PNG of one red pixel and a WAV file
@@ -63,6 +96,9 @@ func addTool(server *mcp.Server, name string, handle mcp.ToolHandler) {
 }
 
 func addToolWith(server *mcp.Server, name, schema string, handle mcp.ToolHandler) {
+	if !slices.Contains(fixtureTools, name) {
+		panic(name + " is missing in fixtureTools")
+	}
 	server.AddTool(&mcp.Tool{
 		Name: name, Description: "A tool of the conformance suite.", InputSchema: json.RawMessage(schema),
 	}, handle)

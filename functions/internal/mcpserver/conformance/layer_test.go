@@ -3,12 +3,16 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,7 +59,7 @@ func startLayer(t *testing.T) string {
 	return origin + "/mcp"
 }
 
-// extendedMCP is the MCP function of a deployment, but for the fixture. The suites call from
+// extendedMCP is the MCP function of a deployment with the fixture. The suites call from
 // the endpoint's own origin, which an owner would allow.
 func extendedMCP(t *testing.T, db *sqlite.DB, origin string) lambda.Invoker {
 	api, err := contract.Load()
@@ -66,10 +70,10 @@ func extendedMCP(t *testing.T, db *sqlite.DB, origin string) lambda.Invoker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle, err := mcpserver.Handler(mcpserver.Config{
+	handle, err := mcpserver.Extended(mcpserver.Config{
 		API: api, Authenticator: account.NewAuthenticator(db.Accounts(), time.Now, account.DefaultKeyCache),
-		Log: log, Extend: extend, ExtendStreams: streams, AllowedOrigins: []string{origin},
-	})
+		Log: log, AllowedOrigins: []string{origin},
+	}, extend, fixtureTools)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +92,43 @@ func newKey(t *testing.T, db *sqlite.DB) string {
 	return secret.Reveal()
 }
 
-// adding passes everything on as it came, with Host and Origin, and a key.
+// adding passes everything on as it came, with Host and Origin, and a key; and a progress
+// token with the calls of streams.
 func adding(key, address string) http.Handler {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		host := r.In.Host
 		r.SetURL(&url.URL{Scheme: "http", Host: address})
 		r.Out.Host = host
 		r.Out.Header.Set("x-api-key", key)
+		body, err := io.ReadAll(r.In.Body)
+		if err != nil {
+			return // it reaches the server as short as it is
+		}
+		body = withProgress(body)
+		r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}}
+}
+
+func withProgress(body []byte) []byte {
+	var call map[string]any
+	if json.Unmarshal(body, &call) != nil {
+		return body
+	}
+	params, _ := call["params"].(map[string]any)
+	if name, _ := params["name"].(string); !slices.Contains(streams, name) {
+		return body
+	}
+	meta, _ := params["_meta"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["progressToken"] = "front"
+	params["_meta"] = meta
+	changed, err := json.Marshal(call)
+	if err != nil {
+		return body
+	}
+	return changed
 }
 
 func listen(t *testing.T) net.Listener {

@@ -24,7 +24,8 @@ func addNotifyingTools(server *mcp.Server) {
 	}
 }
 
-// streams are the tools that notify without a progress token.
+// streams are the tools that notify without a progress token. The server streams only where
+// the caller gave one, so the front adds one to their calls.
 var streams = []string{"test_tool_with_logging", "test_logging_tool"}
 
 // loggingTool is a tool that writes log messages to the client.

@@ -5,8 +5,8 @@ package toolerr
 
 import (
 	"fmt"
-	"strings"
-	"unicode/utf8"
+
+	"sekisho/functions/internal/reply"
 )
 
 // Code says what kind of mistake was made.
@@ -46,15 +46,5 @@ func Outside(param, format string, args ...any) error {
 	return &Error{Code: OutOfRange, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// Quote shows in a message what was sent: at most 40 characters, valid UTF-8.
-func Quote(text string) string {
-	const most = 40
-	if len(text) > utf8.UTFMax*(most+1) {
-		text = text[:utf8.UTFMax*(most+1)]
-	}
-	letters := []rune(strings.ToValidUTF8(text, "�"))
-	if len(letters) > most {
-		return `"` + string(letters[:most]) + `…"`
-	}
-	return `"` + string(letters) + `"`
-}
+// Quote shows in a message what was sent.
+func Quote(text string) string { return reply.Quote(text) }

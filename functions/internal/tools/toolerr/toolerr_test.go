@@ -3,7 +3,6 @@ package toolerr_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"sekisho/functions/internal/tools/toolerr"
@@ -24,22 +23,6 @@ func TestConstructorsKeepCodeParamAndMessage(t *testing.T) {
 		}
 		if *got != c.want || c.err.Error() != c.want.Message {
 			t.Errorf("got %+v, want %+v", *got, c.want)
-		}
-	}
-}
-
-func TestQuoteIsShortAndValid(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                               `""`,
-		"100-0001":                       `"100-0001"`,
-		"a\xffb":                         `"a�b"`,
-		strings.Repeat("町", 40):          `"` + strings.Repeat("町", 40) + `"`,
-		strings.Repeat("町", 41):          `"` + strings.Repeat("町", 40) + `…"`,
-		strings.Repeat("a", 1<<20):       `"` + strings.Repeat("a", 40) + `…"`,
-		strings.Repeat("\U0001F600", 99): `"` + strings.Repeat("\U0001F600", 40) + `…"`,
-	} {
-		if got := toolerr.Quote(in); got != want {
-			t.Errorf("%.20q: got %s, want %s", in, got, want)
 		}
 	}
 }

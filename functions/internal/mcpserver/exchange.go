@@ -1,0 +1,171 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/problem"
+)
+
+// exchange is one HTTP request, and what becomes of it. It travels to the tools as a value
+// of the context, because the SDK passes on values and drops deadline and cancellation.
+type exchange struct {
+	request *http.Request
+	// id and progressToken are the message's; nil until it is read.
+	id, progressToken json.RawMessage
+	// method is the protocol's, for the log.
+	method string
+	key    account.Key
+	secret string
+
+	mu sync.Mutex // the SDK serves in goroutines of its own
+	// tool is its canonical name; empty for other methods, and for an unknown tool.
+	tool string
+	// outcome is the word for the log: ok, or a problem's code.
+	outcome string
+	// header is what the caller sees of the REST API's answer.
+	header http.Header
+	// sent is the counted operation that was called and has not failed.
+	sent *contract.Operation
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// context is the request's own, with the deadline that the SDK dropped.
+func (x *exchange) context() context.Context { return x.request.Context() }
+
+func (x *exchange) setTool(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.tool = name
+}
+
+func (x *exchange) setOutcome(outcome string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.outcome = outcome
+}
+
+func (x *exchange) ended() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.outcome != ""
+}
+
+// setSent notes that a counted operation is called; nil, that it failed and is given back.
+func (x *exchange) setSent(op *contract.Operation) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sent = op
+}
+
+// passed are the headers of the REST API's answer that the caller sees too: what is left of
+// the limit (draft-ietf-httpapi-ratelimit-headers), and when to come back.
+var passed = []string{"Ratelimit", "Ratelimit-Policy", "Retry-After"}
+
+func (x *exchange) keepHeaders(answer http.Header) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.header = http.Header{}
+	for _, name := range passed {
+		if v := answer.Get(name); v != "" {
+			x.header.Set(name, v)
+		}
+	}
+}
+
+func (x *exchange) addHeaders(to http.Header) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for name, values := range x.header {
+		to[name] = values
+	}
+}
+
+// unclear makes the problem of a failure on this side of the REST API. After a counted call
+// was sent, nobody here knows whether it will be charged: only the REST API's own answer says
+// that it failed.
+func (s *server) unclear(x *exchange, code problem.Code, detail string) *problem.Problem {
+	x.mu.Lock()
+	op := x.sent
+	x.mu.Unlock()
+	p := problem.New(code, detail)
+	if op == nil {
+		return p
+	}
+	p.Hint = s.names.Replace("The call was sent and may be charged: utility.get_usage shows what is used. ")
+	switch {
+	case !op.Annotations.ReadOnlyHint:
+		p.Classification, p.Retryable, p.RetryAfter = problem.Unknown, false, -1
+		p.Hint += "It may have taken effect: check before you send it again."
+	case p.Retryable:
+		p.Hint += "Wait retryAfterMs, then retry once; if it fails again, stop and tell your user."
+	default:
+		p.Hint += "Do not retry as it is."
+	}
+	return p
+}
+
+// requestID is the one that API Gateway made; the plain requestId a client can choose.
+func requestID(ctx context.Context) string {
+	if event, ok := gateway.Event(ctx); ok {
+		return event.RequestContext.ExtendedRequestID
+	}
+	return ""
+}
+
+// knownMethod keeps what a caller wrote out of the log.
+func knownMethod(method string) string {
+	switch method {
+	case "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", listen:
+		return method
+	case "":
+		return ""
+	}
+	if offered[method] != 0 {
+		return method
+	}
+	return "other"
+}
+
+// logExchange writes the one line of a request. Nothing in it is the caller's text.
+func (s *server) logExchange(x *exchange, status int, took time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s.Log.Info("mcp",
+		zap.String("request_id", requestID(x.context())),
+		zap.String("key_id", x.key.ID),
+		zap.String("method", x.method),
+		zap.String("tool", x.tool),
+		zap.Int("status", status),
+		zap.String("outcome", x.outcome),
+		zap.Int64("ms", took.Milliseconds()),
+	)
+}
+
+// survive keeps a panic in a goroutine of ours from ending the process. Use it deferred.
+func (s *server) survive() {
+	if v := recover(); v != nil {
+		logPanic(s.Log, v, debug.Stack())
+	}
+}
+
+// logPanic writes what is needed to find a panic.
+func logPanic(log *zap.Logger, v any, stack []byte) {
+	log.Error("panic", zap.String("panic", boot.Panic(v)), zap.ByteString("stack", stack))
+}
