@@ -26,6 +26,25 @@ func inBubble(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *Clien
 	})
 }
 
+// countedNetwork is one in memory that counts the connections to it.
+type countedNetwork struct {
+	outboundtest.Network
+	dialled int
+}
+
+func countingNetwork(h http.Handler) (*countedNetwork, func()) {
+	n := &countedNetwork{}
+	return n, n.Serve("stats.test", h)
+}
+
+func (n *countedNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	n.dialled++
+	return n.Dial(ctx, network, address)
+}
+
+// raw takes any answer as it is.
+func raw(r Response) (Response, error) { return r, nil }
+
 func answers(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
@@ -36,7 +55,7 @@ func TestLambdaDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, raw)
 		if took := time.Since(start); took >= 3*time.Second {
 			t.Errorf("returned after %s", took)
 		}
@@ -56,7 +75,7 @@ func TestNoCallOutlivesItsDeadline(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), within)
 				defer cancel()
 				start := time.Now()
-				_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+				_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, raw)
 				if took := time.Since(start); err == nil || took > max(0, within-DefaultReserve) {
 					t.Errorf("deadline %s: returned after %s with %v", within, took, err)
 				}
@@ -70,7 +89,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(200*ms, cancel)
 		start := time.Now()
-		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, raw)
 		var e *Error
 		if !errors.As(err, &e) || e.Stop != StopCancelled || e.Attempts != 1 || e.Status != 503 || time.Since(start) != 200*ms {
 			t.Errorf("got %v after %s", err, time.Since(start))
@@ -93,7 +112,7 @@ func TestCancelledDuringAnAttempt(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, c *Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(200*ms, cancel)
-		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, Raw)
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, raw)
 		var e *Error
 		if !errors.As(err, &e) || e.Stop != StopCancelled || e.Attempts != 1 {
 			t.Errorf("got %v", err)
@@ -114,8 +133,8 @@ func TestGateIsPassedBeforeEveryAttempt(t *testing.T) {
 			passed++
 			time.Sleep(time.Second)
 			return nil
-		}}, Raw)
-		want := Tally{Attempts: 4, Retries: 3, Waited: 4*time.Second + backed3}
+		}}, raw)
+		want := Tally{Attempts: 4, Requests: 4, Retries: 3, Waited: 4*time.Second + backed3}
 		if passed != 4 || tally != want {
 			t.Errorf("passed %d times, %+v, want %+v (%v)", passed, tally, want, err)
 		}
@@ -135,7 +154,7 @@ func TestGateRefuses(t *testing.T) {
 		} {
 			events := 0
 			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", Observe: func(Attempt) { events++ },
-				Gate: func(context.Context) error { return tt.err }}, Raw)
+				Gate: func(context.Context) error { return tt.err }}, raw)
 			a := Advise(err)
 			var after int64
 			if a.RetryAfterMs != nil {
@@ -158,7 +177,7 @@ func TestGateKnowsTheDeadline(t *testing.T) {
 			deadline, _ := ctx.Deadline()
 			left = time.Until(deadline)
 			return nil
-		}}, Raw)
+		}}, raw)
 		if want := 3*time.Second - DefaultReserve - minAttempt; err != nil || left != want {
 			t.Errorf("%v; the gate had %s, want %s", err, left, want)
 		}
@@ -172,11 +191,11 @@ func TestIdempotencyKeyIsTheSameEachTime(t *testing.T) {
 		w.WriteHeader(504)
 	}
 	inBubble(t, h, func(t *testing.T, c *Client) {
-		Do(t.Context(), c, Request{Method: "post", URL: "http://stats.test/", IdempotencyKey: `a"b`, Body: []byte("x")}, Raw)
+		Do(t.Context(), c, Request{Method: "post", URL: "http://stats.test/", IdempotencyKey: `a"b`, Body: []byte("x")}, raw)
 		if got := strings.Join(keys, " "); got != strings.TrimSpace(strings.Repeat(`"a\"b" `, 4)) {
 			t.Errorf("keys: %s", got)
 		}
-		_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", IdempotencyKey: "a\nb"}, Raw)
+		_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", IdempotencyKey: "a\nb"}, raw)
 		if e, ok := err.(*Error); !ok || e.Reason != ReasonRequest || e.Attempts != 0 {
 			t.Errorf("a key with a line break: %v", err)
 		}
@@ -185,11 +204,11 @@ func TestIdempotencyKeyIsTheSameEachTime(t *testing.T) {
 
 func TestIdempotentPostIsRepeated(t *testing.T) {
 	inBubble(t, answers(504), func(t *testing.T, c *Client) {
-		_, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Idempotent: true}, Raw)
+		_, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Idempotent: true}, raw)
 		if e, ok := err.(*Error); !ok || e.Attempts != 4 || e.MayHaveHappened {
 			t.Errorf("got %v", err)
 		}
-		_, err = Do(t.Context(), c, Request{Method: "PUT", URL: "http://stats.test/"}, Raw)
+		_, err = Do(t.Context(), c, Request{Method: "PUT", URL: "http://stats.test/"}, raw)
 		if e, ok := err.(*Error); !ok || e.Attempts != 4 {
 			t.Errorf("PUT: got %v", err)
 		}
@@ -204,33 +223,9 @@ func TestBodyIsRepeated(t *testing.T) {
 		w.WriteHeader(503)
 	}
 	inBubble(t, h, func(t *testing.T, c *Client) {
-		Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Body: []byte("hello")}, Raw)
+		Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Body: []byte("hello")}, raw)
 		if fmt.Sprint(lengths) != "[5 5 5 5]" {
 			t.Errorf("lengths %v", lengths)
-		}
-	})
-}
-
-// An idle connection is given up before servers close theirs: a call that may not be
-// repeated must not be lost on one.
-func TestIdleConnectionsAreShortLived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var network outboundtest.Network
-		defer network.Serve("stats.test", answers(200))()
-		dialled := 0
-		c := newClient(t, Config{Dial: func(ctx context.Context, n, a string) (net.Conn, error) {
-			dialled++
-			return network.Dial(ctx, n, a)
-		}})
-		defer c.Close()
-		for _, pause := range []time.Duration{0, time.Second, 5 * time.Second} {
-			time.Sleep(pause)
-			if _, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/"}, Raw); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if dialled != 2 {
-			t.Errorf("dialled %d times, want 2: one reused after 1 s, none after 5 s", dialled)
 		}
 	})
 }
@@ -295,7 +290,7 @@ func TestBadRequestsDoNotQuoteThemselves(t *testing.T) {
 		{URL: "http://stats.test/", Token: "SECRET\r\nX: y"},
 		{URL: "http://stats.test/", Header: http.Header{"X Y": {"SECRET"}}},
 	} {
-		_, err := Do(t.Context(), c, r, Raw)
+		_, err := Do(t.Context(), c, r, raw)
 		e, ok := err.(*Error)
 		if !ok || e.Class != Permanent || e.Reason != ReasonRequest {
 			t.Errorf("%+v: got %v", r, err)
