@@ -17,6 +17,8 @@ const (
 	// deepest is how many escapings may lie around one another: JSON in a JSON string in a
 	// URL, say.
 	deepest = 4
+	// deepestEncoded is the same for base64 and hexadecimal, which are looked into as a whole.
+	deepestEncoded = 2
 	// leastEncoded is the length from which a secret is looked for in base64 and
 	// hexadecimal; a shorter one would be found in anything.
 	leastEncoded = 6
@@ -26,12 +28,22 @@ const (
 // any of their characters escaped in any of the ways that units knows, or inside a run of
 // base64 or hexadecimal digits. What is escaped is decoded and compared: there are more
 // ways to write a character than a list could hold.
-func (s scrubber) find(text string) []span { return s.findWithin(text, deepest) }
+func (s scrubber) find(text string) []span { return s.findWithin(text, deepestEncoded) }
 
 func (s scrubber) findWithin(text string, depth int) []span {
+	var first [256]bool // that a secret or an escape can begin with
+	for _, c := range []byte(introducers) {
+		first[c] = true
+	}
+	for _, secret := range s.secrets {
+		first[secret[0]] = true
+	}
 	var found []span
 	for at := range len(text) {
-		readings := units(text, at, deepest)
+		if !first[text[at]] {
+			continue
+		}
+		readings := units(text, at)
 		for _, secret := range s.secrets {
 			if end := match(text, readings, secret); end > 0 {
 				found = append(found, span{withoutBackslashes(text, at), end})
@@ -56,15 +68,16 @@ func withoutBackslashes(text string, at int) int {
 
 // match is where secret ends in text if it begins with one of the readings, 0 if it
 // doesn't.
-func match(text string, readings []unit, secret string) int {
-	for _, u := range readings {
+func match(text string, readings readings, secret string) int {
+	for layers := deepest; layers >= 0; layers-- {
+		u := readings[layers]
 		rest, ok := strings.CutPrefix(secret, u.value)
 		switch {
 		case !ok:
 		case rest == "":
 			return u.end
 		case u.end < len(text):
-			if end := match(text, units(text, u.end, deepest), rest); end > 0 {
+			if end := match(text, units(text, u.end), rest); end > 0 {
 				return end
 			}
 		}
@@ -72,7 +85,7 @@ func match(text string, readings []unit, secret string) int {
 	return 0
 }
 
-// unit is one way to read what begins at a place: its value and where it ends.
+// unit is a way to read what begins at a place: its value and where it ends.
 type unit struct {
 	value string
 	end   int
@@ -82,126 +95,134 @@ type unit struct {
 // HTML and XML.
 const introducers = `\%&`
 
-// units are the readings of text at at, the one with the most escapings undone first.
-// Escapings may be nested, so the digits of an escape are read by units too.
-func units(text string, at, depth int) []unit {
-	if depth > 0 && strings.ContainsRune(introducers, rune(text[at])) {
-		inner := units(text, at, depth-1)
-		var all []unit
-		for _, u := range inner {
-			if value, end := escape(text, u, depth-1); end > 0 {
-				all = append(all, unit{value, end})
-			}
-		}
-		return append(all, inner...)
+// readings are those with none, one and so on up to all layers of escaping undone.
+type readings [deepest + 1]unit
+
+func units(text string, at int) readings {
+	all := readings{{text[at : at+1], at + 1}}
+	for layers := range deepest {
+		all[layers+1] = undone(text, all[layers], layers)
 	}
-	return []unit{{text[at : at+1], at + 1}}
+	return all
 }
 
-// escape reads the escape that intro begins; end is 0 if there is none.
-func escape(text string, intro unit, depth int) (value string, end int) {
-	switch intro.value {
-	case `\`:
-		return backslash(text, intro.end, depth)
-	case "%":
-		kind, next := char(text, intro.end, depth)
-		if kind == "u" { // %uXXXX, by old JavaScript
-			return digits(text, next, 4, 4, 16, depth)
+// read is the reading of text at at once that many layers of escaping are undone, empty at
+// the end of the text.
+func read(text string, at, layers int) unit {
+	if at >= len(text) {
+		return unit{"", at}
+	}
+	u := unit{text[at : at+1], at + 1}
+	for done := range layers {
+		u = undone(text, u, done)
+	}
+	return u
+}
+
+// undone undoes one more layer of u, which was read with so many undone.
+func undone(text string, u unit, layers int) unit {
+	if len(u.value) == 1 && strings.IndexByte(introducers, u.value[0]) >= 0 {
+		if value, end := escape(text, u, layers); end > 0 {
+			return unit{value, end}
 		}
-		return digits(text, intro.end, 2, 2, 16, depth)
+	}
+	return u
+}
+
+// escape reads the escape that intro begins; end is 0 if there is none. Its symbols are read
+// with the other layers undone, its letters and digits as they are: nothing escapes those.
+func escape(text string, intro unit, layers int) (value string, end int) {
+	switch at := intro.end; intro.value {
+	case `\`:
+		return backslash(text, at, layers)
+	case "%":
+		if at < len(text) && text[at] == 'u' { // %uXXXX, by old JavaScript
+			return digits(text, at+1, 4, 4, 16)
+		}
+		return digits(text, at, 2, 2, 16)
 	case "&":
-		return entity(text, intro.end, depth)
+		return entity(text, at, layers)
 	}
 	return "", 0
 }
 
-func backslash(text string, at, depth int) (string, int) {
-	kind, next := char(text, at, depth)
-	switch kind {
+func backslash(text string, at, layers int) (string, int) {
+	kind := read(text, at, layers)
+	switch kind.value {
 	case "":
 		return "", 0
 	case "x":
-		return digits(text, next, 2, 2, 16, depth)
+		return digits(text, kind.end, 2, 2, 16)
 	case "U":
-		return digits(text, next, 8, 8, 16, depth)
+		return digits(text, kind.end, 8, 8, 16)
 	case "u":
-		if open, inner := char(text, next, depth); open == "{" {
-			value, end := digits(text, inner, 1, 6, 16, depth)
-			if closing, after := char(text, max(end, inner), depth); end > 0 && closing == "}" {
-				return value, after
-			}
-			return "", 0
+		open := read(text, kind.end, layers)
+		if open.value != "{" {
+			return digits(text, kind.end, 4, 4, 16)
 		}
-		return digits(text, next, 4, 4, 16, depth)
+		value, end := digits(text, open.end, 1, 6, 16)
+		return closed(text, value, end, layers, "}")
 	case "0", "1", "2", "3", "4", "5", "6", "7":
-		return digits(text, at, 1, 3, 8, depth)
+		return digits(text, at, 1, 3, 8)
 	}
-	if kind[0] >= 'a' && kind[0] <= 'z' || kind[0] >= 'A' && kind[0] <= 'Z' {
+	if isAlphanumeric(kind.value[0]) {
 		return "", 0 // \n and its like: no secret holds a control character
 	}
-	return kind, next // \/ \\ \" \'
+	return kind.value, kind.end // \/ \\ \" \'
 }
 
-func entity(text string, at, depth int) (string, int) {
-	if hash, next := char(text, at, depth); hash == "#" {
-		base, most := 10, 7
-		if x, after := char(text, next, depth); x == "x" || x == "X" {
-			base, most, next = 16, 6, after
+func entity(text string, at, layers int) (string, int) {
+	if hash := read(text, at, layers); hash.value == "#" {
+		base, most, from := 10, 7, hash.end
+		if from < len(text) && (text[from] == 'x' || text[from] == 'X') {
+			base, most, from = 16, 6, from+1
 		}
-		value, end := digits(text, next, 1, most, base, depth)
-		if end == 0 {
-			return "", 0
+		value, end := digits(text, from, 1, most, base)
+		if value, closedEnd := closed(text, value, end, layers, ";"); closedEnd > 0 {
+			return value, closedEnd
 		}
-		if semicolon, after := char(text, end, depth); semicolon == ";" {
-			end = after
-		}
-		return value, end
+		return value, end // browsers take it without the semicolon, too
 	}
-	const longest = len("DiacriticalGrave") // of those that stand for ASCII
-	name := "&"
-	for end := at; len(name) <= longest+1; {
-		c, next := char(text, end, depth)
-		if c == "" {
-			break
-		}
-		name, end = name+c, next
-		if c == ";" {
-			if value := html.UnescapeString(name); value != name {
-				return value, end
-			}
-			break
-		}
+	const longest = len("CounterClockwiseContourIntegral")
+	end := at
+	for end < len(text) && end-at < longest && isAlphanumeric(text[end]) {
+		end++
+	}
+	name := "&" + text[at:end] + ";"
+	if value := html.UnescapeString(name); end > at && value != name {
+		return closed(text, value, end, layers, ";")
+	}
+	return "", 0
+}
+
+// closed is value if what ends it comes next.
+func closed(text, value string, end, layers int, by string) (string, int) {
+	if end == 0 {
+		return "", 0
+	}
+	if u := read(text, end, layers); u.value == by {
+		return value, u.end
 	}
 	return "", 0
 }
 
 // digits reads least to most digits of a character's number.
-func digits(text string, at, least, most, base, depth int) (string, int) {
-	number, n := 0, 0
-	for n < most {
-		c, next := char(text, at, depth)
-		d, err := strconv.ParseInt(c, base, 8)
-		if err != nil || c == "-" || c == "+" {
+func digits(text string, at, least, most, base int) (string, int) {
+	end := at
+	for end < len(text) && end-at < most {
+		if d, err := strconv.ParseUint(text[end:end+1], base, 8); err != nil || d >= uint64(base) {
 			break
 		}
-		number, at, n = number*base+int(d), next, n+1
+		end++
 	}
-	if n < least || number > utf8.MaxRune {
+	number, err := strconv.ParseUint(text[at:end], base, 32)
+	if err != nil || end-at < least || number > utf8.MaxRune {
 		return "", 0
 	}
-	if base == 16 && most == 2 && number >= utf8.RuneSelf {
-		return string([]byte{byte(number)}), at // one byte of several
+	if most == 2 && number >= utf8.RuneSelf {
+		return string([]byte{byte(number)}), end // one byte of several
 	}
-	return string(rune(number)), at
-}
-
-// char is the first reading at at, "" at the end of the text.
-func char(text string, at, depth int) (string, int) {
-	if at >= len(text) {
-		return "", at
-	}
-	u := units(text, at, depth)[0]
-	return u.value, u.end
+	return string(rune(number)), end
 }
 
 // findEncoded looks into runs of base64 and hexadecimal digits. A run may begin before the
@@ -230,49 +251,66 @@ func (s scrubber) findEncoded(text string, depth int) []span {
 }
 
 func (s scrubber) inRun(run string, depth int) bool {
+	holds := func(plain []byte, _ error) bool { return len(s.findWithin(string(plain), depth)) > 0 }
 	for offset := range min(4, len(run)) {
 		chunk := run[offset:]
-		if plain, _ := base64.RawStdEncoding.DecodeString(chunk[:len(chunk)-len(chunk)%4]); len(s.findWithin(string(plain), depth)) > 0 {
-			return true
+		if len(chunk)%4 == 1 { // no whole byte
+			chunk = chunk[:len(chunk)-1]
 		}
-		// The last, incomplete group.
-		if plain, err := base64.RawStdEncoding.DecodeString(chunk); err == nil && len(s.findWithin(string(plain), depth)) > 0 {
-			return true
-		}
-	}
-	for offset := range min(2, len(run)) {
-		plain, _ := hex.DecodeString(run[offset:]) // as far as it goes
-		if len(s.findWithin(string(plain), depth)) > 0 {
+		if holds(base64.RawStdEncoding.DecodeString(chunk)) {
 			return true
 		}
 	}
-	return false
+	// As far as its digits go.
+	return holds(hex.DecodeString(run)) || holds(hex.DecodeString(run[1:]))
 }
 
-// base64Run is the run of base64 digits at at, in the standard alphabet, and its end. Its
-// digits may be escaped, as \/ is in JSON, and broken into lines.
+// base64Run is the run of base64 digits at at, in the standard alphabet, and where it and
+// its padding end. Its digits may be escaped, as \/ is in JSON, and broken into lines.
 func base64Run(text string, at int) (string, int) {
+	start := at
+	for at < len(text) && isAlphanumeric(text[at]) {
+		at++
+	}
+	if at == len(text) || strings.IndexByte("+/-_=\r\n"+introducers, text[at]) < 0 {
+		return text[start:at], at // nearly always
+	}
 	var run strings.Builder
+	run.WriteString(text[start:at])
 	for at < len(text) {
-		c, end := char(text, at, deepest)
-		switch {
+		u := read(text, at, deepest)
+		switch c := u.value; {
 		case c == "-":
 			run.WriteByte('+')
 		case c == "_":
 			run.WriteByte('/')
 		case len(c) == 1 && isBase64(c[0]):
 			run.WriteString(c)
-		case run.Len() > 0 && (c == "\r" || c == "\n"):
-		case run.Len() > 0 && c == `\` && end < len(text) && (text[end] == 'r' || text[end] == 'n'):
-			end++
+		case run.Len() > 0 && isLineBreak(text, &u):
+		case run.Len() > 0 && c == "=":
+			for at < len(text) && read(text, at, deepest).value == "=" {
+				at = read(text, at, deepest).end
+			}
+			return run.String(), at
 		default:
 			return run.String(), at
 		}
-		at = end
+		at = u.end
 	}
 	return run.String(), at
 }
 
-func isBase64(c byte) bool {
-	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/'
+// isLineBreak: as it is, or as \r and \n in a string, which it makes u end after.
+func isLineBreak(text string, u *unit) bool {
+	if u.value == `\` && u.end < len(text) && (text[u.end] == 'r' || text[u.end] == 'n') {
+		u.end++
+		return true
+	}
+	return u.value == "\r" || u.value == "\n"
+}
+
+func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' }
+
+func isAlphanumeric(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
 }
