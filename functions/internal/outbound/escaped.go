@@ -73,7 +73,7 @@ func match(text string, readings readings, secret string) int {
 		u := readings[layers]
 		rest, ok := strings.CutPrefix(secret, u.value)
 		switch {
-		case !ok:
+		case !ok || layers < deepest && u == readings[layers+1]: // tried already
 		case rest == "":
 			return u.end
 		case u.end < len(text):
