@@ -134,6 +134,7 @@ var behaviours = []behaviour{
 	{name: "invalid JSON, PUT", upstream: sends(200, "{visits}"), method: "PUT", attempts: 1, class: Unknown, code: CodeUnclear, status: 200},
 	{name: "corrupt gzip", upstream: sendsBadGzip, attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
 	{name: "not HTTP", upstream: sendsNonsense, attempts: 2, waited: backed1, class: Unknown, code: CodeFailed},
+	{name: "not HTTP, POST", upstream: sendsNonsense, method: "POST", attempts: 1, class: Unknown, code: CodeUnclear},
 	{name: "TLS failure", url: "https://tls.test/", attempts: 1, class: Permanent, code: CodeMisconfigured},
 	{name: "HTTP on the TLS port", upstream: sends(200, "{}"), url: "https://stats.test/", attempts: 1, class: Permanent, code: CodeMisconfigured},
 	{name: "DNS failure", url: "http://no-such-name.test/", attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000},

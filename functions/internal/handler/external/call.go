@@ -76,7 +76,7 @@ func note(call rest.Call, upstream string, tally *outbound.Tally, err error) {
 	}
 }
 
-// asProblem says what failed in the terms of the API. The cause stays with it, for the log.
+// asProblem puts a failure in the terms of the API. The cause stays with it, for the log.
 func asProblem(err error) error {
 	var p *problem.Problem
 	var quota *ratelimit.QuotaError

@@ -22,8 +22,8 @@ const (
 	DefaultPublishPerDay = 1
 )
 
-// Names of the bucket and of the quota. A deployment has one upstream; that it moves to
-// another address, or a laptop's to another port, gives nobody a second publication.
+// Names of the bucket and of the quota. A deployment has one upstream, and a move of it to
+// another address, or on a laptop to another port, gives nobody a second publication.
 const (
 	bucketName = "external"
 	quotaName  = "external.publish_content"
@@ -42,7 +42,7 @@ type Deps struct {
 }
 
 // New makes the server of the function "external". Without an upstream in its environment
-// it serves, and tells every caller so.
+// it serves, and answers every call with just that.
 func New(env config.Env, d Deps) (*rest.Server, error) {
 	api, err := contract.Load()
 	if err != nil {
@@ -106,8 +106,8 @@ func limits(env config.Env) (bucket ratelimit.Limit, daily int, err error) {
 	return bucket, daily, err
 }
 
-// baseURL takes no credentials and no query: they would stand in the environment, and in a
-// plan, in clear text.
+// baseURL takes no credentials and no query: they would be in clear text in the environment
+// and in a plan.
 func baseURL(env config.Env) (*url.URL, error) {
 	text, err := env.URL(config.UpstreamURL)
 	if err != nil || text == "" {
@@ -115,7 +115,7 @@ func baseURL(env config.Env) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s: want an address without credentials, query and fragment; the token has a place of its own", config.UpstreamURL)
+		return nil, fmt.Errorf("%s: want an address without credentials, query and fragment; the token has a setting of its own", config.UpstreamURL)
 	}
 	return u, nil
 }

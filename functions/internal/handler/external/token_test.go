@@ -16,7 +16,7 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// onlyWith answers who sends a token.
+// onlyWith answers requests with that token.
 func onlyWith(token string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
@@ -44,7 +44,7 @@ func TestARotatedTokenWorks(t *testing.T) {
 	})
 }
 
-// TestARefusedTokenIsReadOnceAMinute: no call more than one, and no read more than one a minute.
+// TestARefusedTokenIsReadOnceAMinute: a call makes one request, and a minute one read.
 func TestARefusedTokenIsReadOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
