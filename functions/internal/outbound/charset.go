@@ -19,10 +19,9 @@ import (
 var errUnreadable = errors.New("the answer's character encoding is not known")
 
 var (
-	bomUTF8    = []byte("\xef\xbb\xbf")
-	utf16LE    = utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM)
-	utf16BE    = utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM)
-	windows932 = japanese.ShiftJIS
+	bomUTF8 = []byte("\xef\xbb\xbf")
+	utf16LE = utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM)
+	utf16BE = utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM)
 )
 
 // decode makes UTF-8 of a body. A byte order mark counts most, then the charset declared,
@@ -88,10 +87,11 @@ func guess(body []byte) (string, bool) {
 	case utf8.Valid(body):
 		return string(body), true
 	}
-	for _, enc := range []encoding.Encoding{japanese.EUCJP, windows932} {
-		if text, ok := try(enc, body); ok && isJapanese(text) {
-			return text, true
-		}
+	if text, ok := try(japanese.EUCJP, body); ok && !isLatin(body, eucLength) && strings.ContainsFunc(text, fullWidth) {
+		return text, true
+	}
+	if text, ok := try(japanese.ShiftJIS, body); ok && !isLatin(body, shiftJISLength) {
+		return text, true
 	}
 	return try(charmap.Windows1252, body)
 }
@@ -108,26 +108,59 @@ func try(enc encoding.Encoding, body []byte) (string, bool) {
 	return string(text), true
 }
 
-// isJapanese tells a text from one in Latin-1 that was decoded as Japanese. There, the
-// accented letters become single ideographs or kana between Latin letters; in Japanese,
-// one stands beside another, or apart from letters.
-func isJapanese(text string) bool {
-	beside, lone := 0, 0
-	runes := []rune(text)
-	at := func(i int) rune {
-		if i < 0 || i >= len(runes) {
+// isLatin tells a text in Latin-1 from a Japanese one, though it may be read as such. Its
+// accented letters are then lone kana, or ideographs among Latin letters, of which they may
+// have swallowed one; in Japanese, one mostly stands beside another.
+func isLatin(body []byte, length func([]byte) int) bool {
+	at := func(i int) byte {
+		if i < 0 || i >= len(body) {
 			return ' '
 		}
-		return runes[i]
+		return body[i]
 	}
-	for i, r := range runes {
-		switch before, after := at(i-1), at(i+1); {
-		case r < utf8.RuneSelf:
-		case before >= utf8.RuneSelf || after >= utf8.RuneSelf:
+	beside, lone := 0, 0
+	for i, n := 0, 0; i < len(body); i += n {
+		n = length(body[i:])
+		before, last, after := at(i-1), at(i+n-1), at(i+n)
+		among := 0
+		for _, c := range []byte{before, last, after} {
+			if isLetter(c) {
+				among++
+			}
+		}
+		switch {
+		case body[i] < utf8.RuneSelf:
+		case n == 2 && body[i] >= 0xe0 && isLetter(last):
+			lone++
+		case i > 0 && before >= utf8.RuneSelf || after >= utf8.RuneSelf:
 			beside++
-		case unicode.IsLetter(before) || unicode.IsLetter(after):
+		case n == 1 || among >= 2:
 			lone++
 		}
 	}
-	return beside >= lone
+	return lone > beside
+}
+
+// fullWidth: not ASCII, and not the half-width kana as which EUC-JP reads many an ideograph
+// in Shift_JIS.
+func fullWidth(r rune) bool { return r >= utf8.RuneSelf && (r < 0xff61 || r > 0xff9f) }
+
+func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
+
+// shiftJISLength and eucLength are how many bytes the character that b begins with takes.
+func shiftJISLength(b []byte) int {
+	if c := b[0]; c < utf8.RuneSelf || c >= 0xa1 && c <= 0xdf {
+		return 1
+	}
+	return min(2, len(b))
+}
+
+func eucLength(b []byte) int {
+	switch {
+	case b[0] < utf8.RuneSelf:
+		return 1
+	case b[0] == 0x8f:
+		return min(3, len(b))
+	}
+	return min(2, len(b))
 }
