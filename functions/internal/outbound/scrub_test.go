@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -135,24 +136,25 @@ func TestNoEscapingHidesASecret(t *testing.T) {
 	})
 }
 
-// JSON stays JSON, and none of its strings holds the token.
+// No string of a JSON document holds the token afterwards. (The document may be broken by
+// it, and is refused then, if the token's digits are part of a number or of an escape.)
 func FuzzScrubJSON(f *testing.F) {
 	f.Add(`{"a":"to\/ken\u002b"}`, "to/ken+")
 	f.Add(`["\\\\token","\\\\\\token"]`, "token")
 	f.Add(`{"a":"\\u0074oken"}`, "token")
 	f.Add(`{"a":"\u005cu0074oken%5c"}`, `token\`)
 	f.Fuzz(func(t *testing.T, body, token string) {
-		var before any
-		if len(token) < 4 || strings.ContainsAny(token, "\"{}[]:, \n\t") || json.Unmarshal([]byte(body), &before) != nil {
+		if len(token) < 4 || strings.Contains(scrubbed, token) || !utf8.ValidString(token) || !json.Valid([]byte(body)) {
 			return
 		}
+		var after any
 		got := scrubber{[]string{token}}.clean(body)
-		if strings.Contains(got, token) && !strings.Contains(scrubbed, token) {
-			t.Errorf("%s without %q: %s", body, token, got)
+		if json.Unmarshal([]byte(got), &after) != nil {
+			return
 		}
-		walk(before, func(s string) {
-			if strings.Contains(s, token) && got == body {
-				t.Errorf("%q is still in a string of %s", token, body)
+		walk(after, func(s string) {
+			if strings.Contains(s, token) {
+				t.Errorf("%s without %q: %s", body, token, got)
 			}
 		})
 	})
