@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 )
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// BlockedAddressError is an address that an upstream may not be reached at.
+// BlockedAddressError is an address that may not be dialled.
 type BlockedAddressError struct{ Addr netip.Addr }
 
 func (e *BlockedAddressError) Error() string {
-	return fmt.Sprintf("address %s is not public: refused", e.Addr)
+	return fmt.Sprintf("address %s is refused: it is not a public one", e.Addr)
 }
 
 // guardedDial checks the address that is really dialled, after the name was
@@ -39,65 +40,77 @@ func guardedDial(private bool, resolver *net.Resolver) dialFunc {
 	return d.DialContext
 }
 
-// mayDial reports whether addr may be dialled: public ones always, private and
-// loopback ones if private is set, the rest never.
+// mayDial reports whether addr may be dialled: public addresses always, the rest never,
+// except that private allows loopback and the private ranges, where own services are.
 func mayDial(addr netip.Addr, private bool) bool {
-	addr = inner(addr)
-	if private && (addr.IsPrivate() || addr.IsLoopback() || addr.IsUnspecified() || sharedNAT.Contains(addr)) {
-		return addr != metadataIPv6
+	addr = plain(addr)
+	if in(metadata, addr) {
+		return false
 	}
-	for _, p := range notPublic {
-		if p.Contains(addr) {
-			return false
-		}
+	if isPrivate(addr) {
+		return private
 	}
-	return addr.Is4() || globalIPv6.Contains(addr)
+	return !in(special, addr) && (addr.Is4() || globalIPv6.Contains(addr))
 }
 
-// inner is the IPv4 address that an IPv6 address stands for, or the address itself:
-// mapped (::ffff:a.b.c.d), NAT64 (64:ff9b::/96) and 6to4 (2002::/16).
-func inner(addr netip.Addr) netip.Addr {
+// isPrivate: RFC 1918, fc00::/7, loopback, and the unspecified address, which reaches
+// loopback. Shared address space (100.64.0.0/10) belongs to a carrier or a cloud, so it
+// isn't.
+func isPrivate(addr netip.Addr) bool {
+	addr = plain(addr)
+	return addr.IsPrivate() || addr.IsLoopback() || addr.IsUnspecified()
+}
+
+// plain is addr without its zone, which no prefix contains, or the IPv4 address that it
+// stands for: mapped (::ffff:a.b.c.d), or behind NAT64 (64:ff9b::a.b.c.d).
+func plain(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return addr
-	}
-	b := addr.As16()
-	switch {
-	case nat64.Contains(addr):
-		return netip.AddrFrom4([4]byte(b[12:16]))
-	case sixToFour.Contains(addr):
-		return netip.AddrFrom4([4]byte(b[2:6]))
+	if nat64.Contains(addr) {
+		b := addr.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
 	}
 	return addr
 }
 
+func in(prefixes []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
 var (
-	globalIPv6   = netip.MustParsePrefix("2000::/3")
-	nat64        = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFour    = netip.MustParsePrefix("2002::/16")
-	sharedNAT    = netip.MustParsePrefix("100.64.0.0/10")
-	metadataIPv6 = netip.MustParseAddr("fd00:ec2::254") // EC2's, inside the private range
+	globalIPv6 = netip.MustParsePrefix("2000::/3")
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// notPublic are the blocks that IANA's special-purpose registries (RFC 6890) mark as
-// not globally reachable. IPv6 outside 2000::/3 needs no entry.
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),       // this network
-	netip.MustParsePrefix("10.0.0.0/8"),      // private
-	sharedNAT,                                // carrier-grade NAT
-	netip.MustParsePrefix("127.0.0.0/8"),     // loopback
-	netip.MustParsePrefix("169.254.0.0/16"),  // link-local; instance metadata
-	netip.MustParsePrefix("172.16.0.0/12"),   // private
-	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
-	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
-	netip.MustParsePrefix("192.88.99.0/24"),  // 6to4 relays, withdrawn
-	netip.MustParsePrefix("192.168.0.0/16"),  // private
-	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
-	netip.MustParsePrefix("198.51.100.0/24"), // documentation
-	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
-	netip.MustParsePrefix("224.0.0.0/4"),     // multicast
-	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, broadcast
-	netip.MustParsePrefix("2001::/23"),       // protocol assignments, Teredo
-	netip.MustParsePrefix("2001:db8::/32"),   // documentation
-	netip.MustParsePrefix("3fff::/20"),       // documentation
+// metadata are addresses at which clouds hand out credentials or configuration, and which
+// no other rule refuses everywhere. Most clouds use link-local ones.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS
+	netip.MustParsePrefix("fd20:ce::/32"),           // Google Cloud
+	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle Cloud
+	netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
+	netip.MustParsePrefix("168.63.129.16/32"),       // Azure, in public space
+}
+
+// special are the blocks of IANA's special-purpose address registries (RFC 6890) and
+// multicast, without the private ones. IPv6 outside 2000::/3 needs no entry.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),         // this network
+	netip.MustParsePrefix("100.64.0.0/10"),     // shared address space: carrier NAT, cloud services
+	netip.MustParsePrefix("169.254.0.0/16"),    // link-local; instance metadata
+	netip.MustParsePrefix("192.0.0.0/24"),      // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),      // documentation
+	netip.MustParsePrefix("192.31.196.0/24"),   // AS112
+	netip.MustParsePrefix("192.52.193.0/24"),   // AMT
+	netip.MustParsePrefix("192.88.99.0/24"),    // 6to4 relays, withdrawn
+	netip.MustParsePrefix("192.175.48.0/24"),   // AS112
+	netip.MustParsePrefix("198.18.0.0/15"),     // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"),   // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),    // documentation
+	netip.MustParsePrefix("224.0.0.0/4"),       // multicast
+	netip.MustParsePrefix("240.0.0.0/4"),       // reserved, broadcast
+	netip.MustParsePrefix("2001::/23"),         // protocol assignments, Teredo
+	netip.MustParsePrefix("2001:db8::/32"),     // documentation
+	netip.MustParsePrefix("2002::/16"),         // 6to4, withdrawn
+	netip.MustParsePrefix("2620:4f:8000::/48"), // AS112
+	netip.MustParsePrefix("3fff::/20"),         // documentation
 }

@@ -1,83 +1,43 @@
 package outbound
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 )
 
 func TestMayDial(t *testing.T) {
 	const public, private, never = "public", "private", "never"
-	for addr, kind := range map[string]string{
-		"8.8.8.8":                   public,
-		"1.1.1.1":                   public,
-		"172.15.0.1":                public,
-		"172.32.0.1":                public,
-		"100.63.255.255":            public,
-		"2600:1f18::1":              public,
-		"2a00:1450:4001:831::200e":  public,
-		"::ffff:8.8.8.8":            public,
-		"64:ff9b::808:808":          public, // NAT64 of 8.8.8.8
-		"10.1.2.3":                  private,
-		"172.16.0.1":                private,
-		"172.31.255.255":            private,
-		"192.168.1.1":               private,
-		"100.64.0.1":                private,
-		"100.100.100.200":           private, // a cloud's metadata, in shared space
-		"127.0.0.1":                 private,
-		"127.255.255.254":           private,
-		"0.0.0.0":                   private, // reaches loopback
-		"::":                        private,
-		"::1":                       private,
-		"fc00::1":                   private,
-		"fd12:3456::1":              private,
-		"::ffff:127.0.0.1":          private,
-		"::ffff:10.0.0.1":           private,
-		"64:ff9b::7f00:1":           private, // NAT64 of 127.0.0.1
-		"2002:7f00:1::1":            private, // 6to4 of 127.0.0.1
-		"169.254.169.254":           never,
-		"169.254.170.2":             never,
-		"::ffff:169.254.169.254":    never,
-		"64:ff9b::a9fe:a9fe":        never,
-		"fd00:ec2::254":             never,
-		"fe80::1":                   never,
-		"fe80::1%eth0":              never,
-		"::127.0.0.1":               never, // IPv4-compatible, deprecated
-		"0.1.2.3":                   never,
-		"192.0.2.1":                 never,
-		"198.18.0.1":                never,
-		"224.0.0.1":                 never,
-		"255.255.255.255":           never,
-		"ff02::1":                   never,
-		"2001:db8::1":               never,
-		"2001:0:4136:e378:8000::":   never, // Teredo
-		"fec0::1":                   never,
-		"64:ff9b:1::7f00:1":         never,
-		"3fff::1":                   never,
-		"::ffff:0:127.0.0.1":        never,
-		"2002:a9fe:a9fe::1":         never, // 6to4 of 169.254.169.254
-		"192.88.99.1":               never,
-		"240.0.0.1":                 never,
-		"203.0.113.9":               never,
-		"198.51.100.9":              never,
-		"192.0.0.192":               never, // another cloud's metadata
-		"2001:4860:4860::8888":      public,
-		"::ffff:c0a8:101":           private,
-		"fd00:ec2::253":             private,
-		"2001:1ff:ffff::":           never,
-		"2001:200::1":               public,
-		"fe80::ffff:169.254.169.25": never,
+	for kind, addrs := range map[string]string{
+		public: `8.8.8.8 1.1.1.1 172.15.0.1 172.32.0.1 100.63.255.255 100.128.0.1 169.253.0.1 198.17.0.1 198.20.0.1
+			2600:1f18::1 2a00:1450:4001:831::200e 2001:4860:4860::8888 2001:200::1
+			::ffff:8.8.8.8 64:ff9b::808:808`,
+		private: `10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 127.0.0.1 127.255.255.254 0.0.0.0 :: ::1
+			fc00::1 fd12:3456::1 fd12:3456::1%1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:c0a8:101 64:ff9b::7f00:1`,
+		never: `0.1.2.3 100.64.0.1 100.100.100.200 100.127.255.255 ::ffff:100.100.100.200 64:ff9b::6464:64c8
+			169.254.169.254 169.254.170.2 ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe
+			192.0.0.9 192.0.0.192 192.0.2.1 192.31.196.1 192.52.193.1 192.88.99.1 192.175.48.1
+			198.18.0.1 198.19.255.255 198.51.100.9 203.0.113.9 224.0.0.1 240.0.0.1 255.255.255.255
+			168.63.129.16 ::ffff:168.63.129.16 fd00:ec2::254 fd00:ec2::254%1 fd00:ec2::23 fd20:ce::254 fd00:c1::a9fe:a9fe fd00:42::42
+			fe80::1 fe80::1%eth0 fe80::ffff:169.254.169.25 fec0::1 ff02::1
+			::127.0.0.1 ::ffff:0:127.0.0.1 64:ff9b:1::7f00:1 100::1 100:0:0:1::1 5f00::1
+			2001::4136:e378 2001:0:4136:e378:8000:: 2001:2::1 2001:20::1 2001:1ff:ffff:: 2001:db8::1 2001:db8::1%1
+			2002:a9fe:a9fe::1 2002:7f00:1::1 2002:808:808::1 2620:4f:8000::1 3fff::1`,
 	} {
-		a := netip.MustParseAddr(addr)
-		if got := mayDial(a, false); got != (kind == public) {
-			t.Errorf("%s is %s, dialled: %t", addr, kind, got)
-		}
-		if got := mayDial(a, true); got != (kind != never) {
-			t.Errorf("%s is %s, dialled where private ones are allowed: %t", addr, kind, got)
+		for _, addr := range strings.Fields(addrs) {
+			a := netip.MustParseAddr(addr)
+			if got := mayDial(a, false); got != (kind == public) {
+				t.Errorf("%s is %s, dialled: %t", addr, kind, got)
+			}
+			if got := mayDial(a, true); got != (kind != never) {
+				t.Errorf("%s is %s, dialled where private ones are allowed: %t", addr, kind, got)
+			}
 		}
 	}
 }
@@ -136,6 +96,58 @@ func TestPrivateUpstream(t *testing.T) {
 		if (err == nil) != tt.expected {
 			t.Errorf("%s, private redirects allowed: %t: %v", tt.path, tt.redirects, err)
 		}
+	}
+}
+
+// A host at a public address may not redirect to a private one, whatever is allowed; nor
+// may one that resolved to a public address and then to a private one. The public host is
+// one whose connection says so, as there is none within reach.
+func TestPublicHostsLeadToPublicHosts(t *testing.T) {
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the private host was reached")
+	}))
+	defer inside.Close()
+	var target string
+	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, target, http.StatusFound)
+	}))
+	defer outside.Close()
+	for name, location := range map[string]string{
+		"a private address":            inside.URL,
+		"the same name, since private": "/again",
+	} {
+		target = location
+		c := newClient(t, Config{AllowPrivate: true, AllowPrivateRedirects: true})
+		dial, dials := c.private.transport.DialContext, 0
+		c.private.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			dials++
+			conn, err := dial(ctx, network, outside.Listener.Addr().String())
+			*ctx.Value(peerKey{}).(*net.Addr) = net.TCPAddrFromAddrPort(netip.MustParseAddrPort("8.8.8.8:80"))
+			return conn, err
+		}
+		url := "http://localhost:" + outside.URL[strings.LastIndex(outside.URL, ":")+1:]
+		_, err := Do(t.Context(), c, Request{URL: url}, raw)
+		c.Close()
+		var blocked *BlockedAddressError
+		if !errors.As(err, &blocked) || dials != 1 {
+			t.Errorf("to %s: %v after %d dials", name, err, dials)
+		}
+	}
+}
+
+func TestSameOrigin(t *testing.T) {
+	home, _ := url.Parse("https://api.test:8443/a")
+	for location, same := range map[string]bool{
+		"/b": true, "https://api.test:8443/b": true, "http://api.test:8443/b": false, "https://api.test/b": false, "https://api2.test:8443/b": false,
+	} {
+		if u, _ := home.Parse(location); sameOrigin(u, home) != same {
+			t.Errorf("%s: want %t", location, same)
+		}
+	}
+	a, _ := url.Parse("https://api.test/")
+	b, _ := url.Parse("https://api.test:443/")
+	if !sameOrigin(a, b) {
+		t.Error("the default port makes another origin")
 	}
 }
 

@@ -3,7 +3,6 @@ package outbound
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -28,16 +27,19 @@ const (
 	CodeCancelled     Code = "cancelled"                 // nobody reads it
 )
 
-// Advice is what an agent is told of a failed call: B5's members.
+// Advice is what an agent reads about a failed call.
 type Advice struct {
 	Code           Code  `json:"error"`
 	Classification Class `json:"classification"`
 	Retryable      bool  `json:"retryable"`
 	// RetryAfterMs is null if waiting doesn't help or nobody knows how long.
 	RetryAfterMs *int64 `json:"retryAfterMs"`
-	// Hint says what to do next and what not. It holds nothing from the upstream.
+	// Hint says what to do next and what not to do. It holds nothing from the upstream.
 	Hint string `json:"hint"`
 }
+
+// today is the longest wait that an agent is asked to sit out.
+const today = 24 * time.Hour
 
 // Advise turns the error of [Do] into advice. An error of another kind is unknown.
 func Advise(err error) Advice {
@@ -48,6 +50,9 @@ func Advise(err error) Advice {
 	}
 	a := Advice{Classification: e.Class}
 	switch {
+	case e.Stop == StopAccepted:
+		a.Code = CodeUnclear
+		a.Hint = fmt.Sprintf("The upstream accepted the call (HTTP %d); only its answer can't be read. Don't send it again: it has happened.", e.Status)
 	case e.Stop == StopCancelled:
 		a.Code, a.Hint = CodeCancelled, "The call was cancelled by the caller."
 	case e.MayHaveHappened:
@@ -61,28 +66,19 @@ func Advise(err error) Advice {
 		a.Retryable = e.Stop == StopDeadline // the one retry was not used up
 	default:
 		a.Code, a.Hint = transient(e)
-		a.Retryable = true
+		a.Retryable = e.RetryAfter <= today
 	}
-	if ms := milliseconds(e.RetryAfter); a.Retryable && ms > 0 {
+	if ms := milliseconds(e.RetryAfter); ms > 0 && e.Class != Permanent && !e.MayHaveHappened {
 		a.RetryAfterMs = &ms
 	}
 	return a
 }
 
 func permanent(e *Error) (Code, string) {
+	if m, ok := e.meaning(); ok {
+		return m.code, m.hint(e.Status)
+	}
 	switch e.Reason {
-	case ReasonAuth:
-		return CodeAuth, fmt.Sprintf("The upstream refused this server's own credentials (HTTP %d). "+
-			"Don't retry, and don't change your API key: the server's owner must fix the upstream token or its permissions.", e.Status)
-	case ReasonNotFound:
-		return CodeNotFound, fmt.Sprintf("The upstream has no such resource (HTTP %d). "+
-			"Don't retry with the same identifier; check it and call again with a correct one.", e.Status)
-	case ReasonConflict:
-		return CodeConflict, "The upstream reports a conflict with its current state (HTTP 409). " +
-			"Don't retry as it is; read the current state first, it may exist already."
-	case ReasonRejected:
-		return CodeRejected, fmt.Sprintf("The upstream refused the input (HTTP %d). "+
-			"Don't retry with the same arguments; correct them first.", e.Status)
 	case ReasonTooLarge:
 		return CodeTooLarge, "The answer is larger than this server accepts. Don't retry as it is; ask for less."
 	case ReasonTLS:
@@ -96,54 +92,61 @@ func permanent(e *Error) (Code, string) {
 }
 
 func unknown(e *Error) string {
-	what := "an answer that can't be read"
-	if e.Reason == ReasonServerError {
-		what = fmt.Sprintf("an internal error (HTTP %d)", http.StatusInternalServerError)
+	what := "The upstream gave an answer that can't be read"
+	if m, ok := e.meaning(); ok {
+		what = fmt.Sprintf("%s (HTTP %d)", m.says, e.Status)
 	}
 	if e.Stop == StopDeadline {
-		return fmt.Sprintf("The upstream gave %s, and no time was left to repeat the call. One more call may help; if it fails again, stop and tell the user.", what)
+		return what + ", and no time was left to repeat the call. One more call may help; if it fails again, stop and tell the user."
 	}
-	return fmt.Sprintf("The upstream gave %s; this server has already tried %s. Don't retry; tell the user that the upstream is at fault.", what, times(e.Attempts))
+	return fmt.Sprintf("%s; this server has already tried %s. Don't retry; tell the user that the upstream is at fault.", what, times(e.Attempts))
 }
 
 func transient(e *Error) (Code, string) {
-	code := CodeUnavailable
 	switch e.Reason {
 	case ReasonDeadline:
 		return CodeDeadline, "The time for this call ran out before the upstream could be asked (again). Call again; if this recurs, the server's owner must allow the function more time."
 	case ReasonGate:
 		if e.RetryAfter == 0 {
-			return code, "This server could not check its own rate limit for the upstream, so it did not call. Try again later."
+			return CodeUnavailable, "This server could not check its own rate limit for the upstream, so it did not call. Try again later."
 		}
 		return CodeBusy, "This server limits how often the upstream is called, and others are ahead of you. " + notBefore(e) + " Make fewer calls."
-	case ReasonRateLimited:
-		code = CodeRateLimited
-	case ReasonTimeout, ReasonGatewayTimeout:
-		code = CodeTimeout
 	}
-	if e.Stop == StopDeadline {
+	code, cause := transientCause(e)
+	switch {
+	case e.RetryAfter > today:
+		return code, cause + " " + notBefore(e)
+	case e.Stop == StopDeadline:
 		return code, fmt.Sprintf("%s The next attempt needs a wait longer than this call may last (tried %s). %s",
-			transientCause(e.Reason), times(e.Attempts), notBefore(e))
+			cause, times(e.Attempts), notBefore(e))
 	}
 	return code, fmt.Sprintf("%s This server has already tried %s. %s If it fails again, stop and tell the user.",
-		transientCause(e.Reason), times(e.Attempts), notBefore(e))
+		cause, times(e.Attempts), notBefore(e))
 }
 
-func transientCause(r Reason) string {
-	switch r {
-	case ReasonRateLimited:
-		return "The upstream limits the rate of calls."
-	case ReasonTimeout, ReasonGatewayTimeout:
-		return "The upstream did not answer in time."
-	case ReasonDNS:
-		return "The upstream's host name could not be resolved."
-	case ReasonConnection:
-		return "The connection to the upstream failed."
+func transientCause(e *Error) (Code, string) {
+	if m, ok := e.meaning(); ok {
+		return m.code, m.says + "."
 	}
-	return "The upstream is unavailable."
+	switch e.Reason {
+	case ReasonTimeout:
+		return CodeTimeout, "The upstream did not answer in time."
+	case ReasonDNS:
+		return CodeUnavailable, "The upstream's host name could not be resolved."
+	}
+	return CodeUnavailable, "The connection to the upstream failed."
+}
+
+// meaning is that of the status, if the status is what failed.
+func (e *Error) meaning() (meaning, bool) {
+	m := meaningOf(e.Status)
+	return m, e.Status >= 400 && m.reason == e.Reason
 }
 
 func notBefore(e *Error) string {
+	if e.RetryAfter > today {
+		return fmt.Sprintf("Not retryable today: don't retry before %s; tell the user.", time.Now().Add(e.RetryAfter).UTC().Format("2006-01-02 15:04 UTC"))
+	}
 	return fmt.Sprintf("Don't retry before %d ms have passed.", milliseconds(e.RetryAfter))
 }
 

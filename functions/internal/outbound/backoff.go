@@ -2,7 +2,7 @@ package outbound
 
 import "time"
 
-// Backoff before the second attempt, its bound, and the most that jitter adds (C3).
+// Backoff before the second attempt, its bound, and the most that jitter adds.
 const (
 	backoffFirst  = 500 * time.Millisecond
 	backoffMax    = 20 * time.Second

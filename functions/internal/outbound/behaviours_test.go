@@ -57,17 +57,22 @@ var behaviours = []behaviour{
 	{name: "302 to another page", upstream: moves("/there"), calls: 2, attempts: 1},
 	{name: "301 to a private address", upstream: moves("http://10.0.0.1/"), attempts: 1, class: Permanent, code: CodeMisconfigured, status: 301},
 	{name: "301 to a name at a loopback address", upstream: moves("http://rebound.test/"), attempts: 1, class: Permanent, code: CodeMisconfigured, status: 301},
-	{name: "301 for ever", upstream: moves("/"), calls: 6, attempts: 1, class: Permanent, code: CodeMisconfigured, status: 301},
+	{name: "301 for ever", upstream: moves("/"), calls: 4, attempts: 1, class: Permanent, code: CodeMisconfigured, status: 301},
+	{name: "301, then 503", upstream: movesOnceTo503, calls: 4, attempts: 3, waited: backed2, class: Transient, code: CodeUnavailable, after: 20000, status: 503},
+	{name: "303 of a POST", upstream: sends(303, "", "Location", "/done"), method: "POST", attempts: 1, class: Permanent, code: CodeUnclear, status: 303},
 	{name: "301 of a POST", upstream: moves("/there"), method: "POST", attempts: 1, class: Permanent, code: CodeMisconfigured, status: 301},
 	{name: "304", upstream: sends(304, ""), attempts: 1, class: Permanent, code: CodeMisconfigured, status: 304},
 	{name: "400", upstream: sends(400, "{}"), attempts: 1, class: Permanent, code: CodeRejected, status: 400},
 	{name: "401", upstream: sends(401, "{}"), attempts: 1, class: Permanent, code: CodeAuth, status: 401},
 	{name: "403", upstream: sends(403, "{}"), attempts: 1, class: Permanent, code: CodeAuth, status: 403},
 	{name: "404", upstream: sends(404, "{}"), attempts: 1, class: Permanent, code: CodeNotFound, status: 404},
-	{name: "408", upstream: sends(408, "{}"), attempts: 1, class: Permanent, code: CodeRejected, status: 408},
+	{name: "408, Retry-After: 2", upstream: sends(408, "{}", "Retry-After", "2"), attempts: 4, waited: 6 * time.Second, class: Transient, code: CodeTimeout, after: 2000, status: 408},
+	{name: "408 to a POST", upstream: sends(408, "{}"), method: "POST", attempts: 1, class: Transient, code: CodeUnclear, status: 408},
 	{name: "409", upstream: sends(409, "{}"), attempts: 1, class: Permanent, code: CodeConflict, status: 409},
 	{name: "422", upstream: sends(422, "{}"), attempts: 1, class: Permanent, code: CodeRejected, status: 422},
-	{name: "425", upstream: sends(425, "{}"), attempts: 1, class: Permanent, code: CodeRejected, status: 425},
+	{name: "421", upstream: sends(421, ""), attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 421},
+	{name: "423", upstream: sends(423, "{}"), attempts: 1, class: Permanent, code: CodeConflict, status: 423},
+	{name: "425 to a POST", upstream: sends(425, "{}"), method: "POST", attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 425},
 	{name: "429, Retry-After: 2", upstream: limits("2"), attempts: 4, waited: 6 * time.Second, class: Transient, code: CodeRateLimited, after: 2000, status: 429},
 	{name: "429, Retry-After: 2, then 200", upstream: then(limits("2"), sends(200, "{}")), attempts: 2, waited: 2 * time.Second},
 	{name: "429, Retry-After: date in 3 s", upstream: limitsUntil(3 * time.Second), attempts: 4, waited: 9 * time.Second, class: Transient, code: CodeRateLimited, after: 3000, status: 429},
@@ -75,6 +80,9 @@ var behaviours = []behaviour{
 	{name: "429 without header", upstream: sends(429, ""), attempts: 4, waited: backed3, class: Transient, code: CodeRateLimited, after: 20000, status: 429},
 	{name: "429, Retry-After: 30, deadline in 3 s", upstream: limits("30"), within: 3 * time.Second, attempts: 1, class: Transient, code: CodeRateLimited, after: 30000, status: 429},
 	{name: "429, Retry-After: 3600, no deadline", upstream: limits("3600"), attempts: 1, class: Transient, code: CodeRateLimited, after: 3600000, status: 429},
+	{name: "429, Retry-After: 3 s on, in epoch milliseconds", upstream: limits("946684803000"), attempts: 4, waited: 3*time.Second + backed3 - backed1, class: Transient, code: CodeRateLimited, after: 20000, status: 429},
+	{name: "429, Retry-After: 2 days", upstream: limits("172800"), attempts: 1, class: Transient, code: CodeRateLimited, after: 172800000, status: 429},
+	{name: "429, Retry-After: 99999999999999999999", upstream: limits("99999999999999999999"), attempts: 1, class: Transient, code: CodeRateLimited, after: 2592000000, status: 429},
 	{name: "429 to a POST", upstream: limits("2"), method: "POST", attempts: 4, waited: 6 * time.Second, class: Transient, code: CodeRateLimited, after: 2000, status: 429},
 	{name: "500 once, then 200", upstream: then(sends(500, ""), sends(200, "{}")), attempts: 2, waited: backed1},
 	{name: "500 twice", upstream: sends(500, ""), attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 500},
@@ -82,6 +90,12 @@ var behaviours = []behaviour{
 	{name: "500 to a POST", upstream: sends(500, ""), method: "POST", attempts: 1, class: Unknown, code: CodeUnclear, status: 500},
 	{name: "500 to a POST with a key", upstream: sends(500, ""), method: "POST", key: "k", attempts: 2, waited: backed1, class: Unknown, code: CodeUnclear, status: 500},
 	{name: "501", upstream: sends(501, ""), attempts: 1, class: Permanent, code: CodeMisconfigured, status: 501},
+	{name: "501 to a POST", upstream: sends(501, ""), method: "POST", attempts: 1, class: Permanent, code: CodeUnclear, status: 501},
+	{name: "507", upstream: sends(507, ""), attempts: 1, class: Permanent, code: CodeFailed, status: 507},
+	{name: "520", upstream: sends(520, ""), attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 520},
+	{name: "520 to a POST", upstream: sends(520, ""), method: "POST", attempts: 1, class: Transient, code: CodeUnclear, status: 520},
+	{name: "522", upstream: sends(522, ""), attempts: 4, waited: backed3, class: Transient, code: CodeTimeout, after: 20000, status: 522},
+	{name: "529 to a POST", upstream: sends(529, ""), method: "POST", attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 529},
 	{name: "502", upstream: sends(502, ""), attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 502},
 	{name: "502 to a POST", upstream: sends(502, ""), method: "POST", attempts: 1, class: Transient, code: CodeUnclear, status: 502},
 	{name: "503", upstream: sends(503, ""), attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 503},
@@ -98,21 +112,29 @@ var behaviours = []behaviour{
 	{name: "closed without an answer, POST", upstream: hangsUp, method: "POST", attempts: 1, class: Transient, code: CodeUnclear},
 	{name: "closed without an answer, POST with a key", upstream: hangsUp, method: "POST", key: "k", attempts: 4, waited: backed3, class: Transient, code: CodeUnclear},
 	{name: "reset mid-body", url: "http://reset.test/", attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000, status: 200},
-	{name: "reset mid-body, POST", url: "http://reset.test/", method: "POST", attempts: 1, class: Transient, code: CodeUnclear, status: 200},
-	{name: "slow headers", upstream: neverAnswers, attempts: 4, waited: backed3, class: Transient, code: CodeTimeout, after: 20000},
+	{name: "reset mid-body, POST", url: "http://reset.test/", method: "POST", attempts: 1, class: Unknown, code: CodeUnclear, status: 200},
+	{name: "slow headers", upstream: neverAnswers, attempts: 4, waited: backed3, class: Transient, code: CodeTimeout, after: 65000},
 	{name: "slow headers, POST", upstream: neverAnswers, method: "POST", attempts: 1, class: Transient, code: CodeUnclear},
-	{name: "slow headers, deadline in 3 s", upstream: neverAnswers, within: 3 * time.Second, attempts: 1, class: Transient, code: CodeTimeout, after: 575},
-	{name: "slow body, one byte a second", upstream: trickles, attempts: 4, waited: backed3, class: Transient, code: CodeTimeout, after: 20000, status: 200},
+	{name: "slow headers, deadline in 3 s", upstream: neverAnswers, within: 3 * time.Second, attempts: 1, class: Transient, code: CodeTimeout, after: 3000},
+	{name: "slow headers, deadline in 33 s", upstream: neverAnswers, within: 33 * time.Second, attempts: 3, waited: backed2, class: Transient, code: CodeTimeout, after: 33000},
+	{name: "slow body, one byte a second", upstream: trickles, attempts: 4, waited: backed3, class: Transient, code: CodeTimeout, after: 65000, status: 200},
 	{name: "endless body", upstream: neverEnds, attempts: 1, class: Permanent, code: CodeTooLarge, status: 200},
-	{name: "endless body, POST", upstream: neverEnds, method: "POST", attempts: 1, class: Permanent, code: CodeUnclear, status: 200},
+	{name: "endless body, POST", upstream: neverEnds, method: "POST", attempts: 1, class: Unknown, code: CodeUnclear, status: 200},
 	{name: "invalid JSON", upstream: sends(200, `{visits}`), attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
 	{name: "truncated JSON", upstream: sends(200, `{"visits":`), attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
 	{name: "truncated JSON once, then 200", upstream: then(sends(200, `{"visits":`), sends(200, "{}")), attempts: 2, waited: backed1},
 	{name: "empty 200", upstream: sends(200, ""), attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
-	{name: "wrong content type", upstream: sendsHTML, attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
-	{name: "wrong content type, POST", upstream: sendsHTML, method: "POST", attempts: 1, class: Unknown, code: CodeUnclear, status: 200},
+	{name: "HTML", upstream: sends(200, "<html>", "Content-Type", "text/html"), attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
+	{name: "JSON as text/html", upstream: sends(200, "{}", "Content-Type", "text/html"), attempts: 1},
+	{name: "JSON with a byte order mark", upstream: sends(200, "\xef\xbb\xbf{}"), attempts: 1},
+	{name: "JSON in Shift_JIS", upstream: sends(200, "{\"n\":\"\x93\x8c\x8b\x9e\"}"), attempts: 1},
+	{name: "JSON in no encoding", upstream: sends(200, "{\"n\":\"\x81\x8d\x81\xff\"}"), attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
+	{name: "HTML, POST", upstream: sends(200, "<html>", "Content-Type", "text/html"), method: "POST", attempts: 1, class: Unknown, code: CodeUnclear, status: 200},
+	{name: "201 without a body, POST with a key", upstream: sends(201, ""), method: "POST", key: "k", attempts: 1, class: Unknown, code: CodeUnclear, status: 201},
+	{name: "invalid JSON, PUT", upstream: sends(200, "{visits}"), method: "PUT", attempts: 1, class: Unknown, code: CodeUnclear, status: 200},
 	{name: "corrupt gzip", upstream: sendsBadGzip, attempts: 2, waited: backed1, class: Unknown, code: CodeFailed, status: 200},
 	{name: "not HTTP", upstream: sendsNonsense, attempts: 2, waited: backed1, class: Unknown, code: CodeFailed},
+	{name: "not HTTP, POST", upstream: sendsNonsense, method: "POST", attempts: 1, class: Unknown, code: CodeUnclear},
 	{name: "TLS failure", url: "https://tls.test/", attempts: 1, class: Permanent, code: CodeMisconfigured},
 	{name: "HTTP on the TLS port", upstream: sends(200, "{}"), url: "https://stats.test/", attempts: 1, class: Permanent, code: CodeMisconfigured},
 	{name: "DNS failure", url: "http://no-such-name.test/", attempts: 4, waited: backed3, class: Transient, code: CodeUnavailable, after: 20000},
@@ -121,9 +143,12 @@ var behaviours = []behaviour{
 	{name: "URL that is none", url: "gopher://stats.test/", attempts: 0, class: Permanent, code: CodeMisconfigured},
 }
 
-func sends(status int, body string) upstream {
+func sends(status int, body string, header ...string) upstream {
 	return func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
 		w.WriteHeader(status)
 		io.WriteString(w, body)
 	}
@@ -147,12 +172,15 @@ func moves(location string) upstream {
 	}
 }
 
-func limits(retryAfter string) upstream {
-	return func(_ int, w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", retryAfter)
-		w.WriteHeader(http.StatusTooManyRequests)
+func movesOnceTo503(n int, w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/there" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
 	}
+	http.Redirect(w, r, "/there", http.StatusMovedPermanently)
 }
+
+func limits(retryAfter string) upstream { return sends(429, "", "Retry-After", retryAfter) }
 
 func limitsUntil(d time.Duration) upstream {
 	return func(n int, w http.ResponseWriter, r *http.Request) {
@@ -181,11 +209,6 @@ func neverEnds(_ int, w http.ResponseWriter, _ *http.Request) {
 			return
 		}
 	}
-}
-
-func sendsHTML(_ int, w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html")
-	io.WriteString(w, "{}")
 }
 
 func sendsBadGzip(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -270,6 +293,9 @@ func (b behaviour) run(t *testing.T, real *sockets, table io.Writer) {
 	}
 	if want := orDefault(b.calls, b.attempts); b.upstream != nil && b.url == "" && int(calls.Load()) != want {
 		t.Errorf("the upstream saw %d calls, want %d", calls.Load(), want)
+	}
+	if calls.Load() > MaxAttempts {
+		t.Errorf("the upstream saw %d calls; none may see more than %d", calls.Load(), MaxAttempts)
 	}
 	noSecrets(t, err, events)
 	b.row(table, err, events)

@@ -26,6 +26,22 @@ func inBubble(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *Clien
 	})
 }
 
+// countedNetwork is one in memory that counts the connections to it.
+type countedNetwork struct {
+	outboundtest.Network
+	dialled int
+}
+
+func countingNetwork(h http.Handler) (*countedNetwork, func()) {
+	n := &countedNetwork{}
+	return n, n.Serve("stats.test", h)
+}
+
+func (n *countedNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	n.dialled++
+	return n.Dial(ctx, network, address)
+}
+
 // raw takes any answer as it is.
 func raw(r Response) (Response, error) { return r, nil }
 
@@ -118,7 +134,7 @@ func TestGateIsPassedBeforeEveryAttempt(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}}, raw)
-		want := Tally{Attempts: 4, Retries: 3, Waited: 4*time.Second + backed3}
+		want := Tally{Attempts: 4, Requests: 4, Retries: 3, Waited: 4*time.Second + backed3}
 		if passed != 4 || tally != want {
 			t.Errorf("passed %d times, %+v, want %+v (%v)", passed, tally, want, err)
 		}
@@ -210,30 +226,6 @@ func TestBodyIsRepeated(t *testing.T) {
 		Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/", Body: []byte("hello")}, raw)
 		if fmt.Sprint(lengths) != "[5 5 5 5]" {
 			t.Errorf("lengths %v", lengths)
-		}
-	})
-}
-
-// An idle connection is given up before servers close theirs: a call that may not be
-// repeated must not be lost on one.
-func TestIdleConnectionsAreShortLived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var network outboundtest.Network
-		defer network.Serve("stats.test", answers(200))()
-		dialled := 0
-		c := newClient(t, Config{Dial: func(ctx context.Context, n, a string) (net.Conn, error) {
-			dialled++
-			return network.Dial(ctx, n, a)
-		}})
-		defer c.Close()
-		for _, pause := range []time.Duration{0, time.Second, 5 * time.Second} {
-			time.Sleep(pause)
-			if _, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/"}, raw); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if dialled != 2 {
-			t.Errorf("dialled %d times, want 2: one reused after 1 s, none after 5 s", dialled)
 		}
 	})
 }

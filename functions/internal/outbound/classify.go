@@ -34,17 +34,20 @@ const (
 	ReasonTLS            Reason = "tls" // certificate or protocol refused
 	ReasonTimeout        Reason = "timeout"
 	ReasonDNS            Reason = "dns"
-	ReasonConnection     Reason = "connection"   // refused, reset, cut off
-	ReasonRateLimited    Reason = "rate_limited" // 429
-	ReasonUnavailable    Reason = "unavailable"  // 503
-	ReasonBadGateway     Reason = "bad_gateway"  // 502
-	ReasonGatewayTimeout Reason = "gateway_timeout"
-	ReasonServerError    Reason = "server_error" // 500
-	ReasonAuth           Reason = "auth"         // 401, 403, 407
-	ReasonNotFound       Reason = "not_found"    // 404, 410
-	ReasonConflict       Reason = "conflict"     // 409
-	ReasonRejected       Reason = "rejected"     // any other 4xx
-	ReasonStatus         Reason = "status"       // any other status
+	ReasonConnection     Reason = "connection"      // refused, reset, cut off
+	ReasonRateLimited    Reason = "rate_limited"    // 429
+	ReasonRequestTimeout Reason = "request_timeout" // 408
+	ReasonMisdirected    Reason = "misdirected"     // 421
+	ReasonTooEarly       Reason = "too_early"       // 425
+	ReasonUnavailable    Reason = "unavailable"     // 503
+	ReasonBadGateway     Reason = "bad_gateway"     // 502
+	ReasonGatewayTimeout Reason = "gateway_timeout" // 504
+	ReasonServerError    Reason = "server_error"    // 500
+	ReasonAuth           Reason = "auth"            // 401, 403, 407
+	ReasonNotFound       Reason = "not_found"       // 404, 410
+	ReasonConflict       Reason = "conflict"        // 409
+	ReasonRejected       Reason = "rejected"        // any other 4xx
+	ReasonStatus         Reason = "status"          // any other status
 	ReasonOther          Reason = "other"
 	ReasonDeadline       Reason = "deadline" // no time for a first attempt
 	ReasonGate           Reason = "gate"     // Request.Gate refused
@@ -73,15 +76,21 @@ func classify(o outcome) verdict {
 			return r.verdict
 		}
 	}
+	var e *StatusError
+	if errors.As(o.err, &e) {
+		return meaningOf(e.Status).verdict
+	}
 	return verdict{reason: ReasonOther, class: Permanent, ambiguous: true}
 }
 
-// rules are C2, in order: what we decided ourselves, then what the network did, then
-// what the upstream said.
+// rules are in order: what we decided ourselves, then what the network did. What the
+// upstream said is in status.go.
 var rules = []rule{
+	{func(o outcome) bool { return o.accepted }, verdict{ReasonUnparsable, Unknown, true}},
 	{is(context.Canceled), verdict{ReasonCancelled, Permanent, true}},
-	{requestError, verdict{ReasonRequest, Permanent, false}},
+	{as[*errRequest], verdict{ReasonRequest, Permanent, false}},
 	{as[*BlockedAddressError], verdict{ReasonBlocked, Permanent, false}},
+	{seeOther, verdict{ReasonRedirect, Permanent, true}},
 	{as[*redirectError], verdict{ReasonRedirect, Permanent, false}},
 	{is(ErrTooLarge), verdict{ReasonTooLarge, Permanent, true}},
 	{as[*ParseError], verdict{ReasonUnparsable, Unknown, true}},
@@ -91,18 +100,6 @@ var rules = []rule{
 	{timeout, verdict{ReasonTimeout, Transient, true}},
 	{as[*net.DNSError], verdict{ReasonDNS, Transient, false}},
 	{brokenOff, verdict{ReasonConnection, Transient, true}},
-
-	{status(http.StatusTooManyRequests), verdict{ReasonRateLimited, Transient, false}},
-	{status(http.StatusServiceUnavailable), verdict{ReasonUnavailable, Transient, false}},
-	{status(http.StatusBadGateway), verdict{ReasonBadGateway, Transient, true}},
-	{status(http.StatusGatewayTimeout), verdict{ReasonGatewayTimeout, Transient, true}},
-	{status(http.StatusInternalServerError), verdict{ReasonServerError, Unknown, true}},
-	{status(401, 403, 407), verdict{ReasonAuth, Permanent, false}},
-	{status(404, 410), verdict{ReasonNotFound, Permanent, false}},
-	{status(409), verdict{ReasonConflict, Permanent, false}},
-	{statusIn(400, 499), verdict{ReasonRejected, Permanent, false}},
-	{statusIn(500, 599), verdict{ReasonStatus, Permanent, true}},
-	{statusIn(100, 599), verdict{ReasonStatus, Permanent, false}},
 }
 
 func is(target error) func(outcome) bool {
@@ -114,32 +111,11 @@ func as[E error](o outcome) bool {
 	return errors.As(o.err, &e)
 }
 
-func status(codes ...int) func(outcome) bool {
-	return func(o outcome) bool {
-		var e *StatusError
-		if !errors.As(o.err, &e) {
-			return false
-		}
-		for _, code := range codes {
-			if e.Status == code {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-func statusIn(low, high int) func(outcome) bool {
-	return func(o outcome) bool {
-		var e *StatusError
-		return errors.As(o.err, &e) && e.Status >= low && e.Status <= high
-	}
-}
-
-// requestError: found by us, or by net/http before it looked for a connection.
-func requestError(o outcome) bool {
-	var e *transportError
-	return as[*errRequest](o) || (errors.As(o.err, &e) && !e.tried && !timeout(o))
+// seeOther: 303 redirects to the outcome of what was asked (RFC 9110, 15.4.4), so a
+// write was processed.
+func seeOther(o outcome) bool {
+	var e *redirectError
+	return errors.As(o.err, &e) && e.status == http.StatusSeeOther
 }
 
 // notHTTP: something answered, but not in HTTP. net/http has types for some of these

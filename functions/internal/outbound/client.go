@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"time"
 )
 
@@ -16,7 +15,9 @@ const (
 	DefaultReserve  = 250 * time.Millisecond
 	DefaultMaxBytes = 1 << 20
 	DefaultMaxWait  = time.Minute
-	MaxAttempts     = 4 // C3
+	// MaxAttempts bounds the attempts of a call and also the requests that it puts on the
+	// wire, those that follow redirects included.
+	MaxAttempts = 4
 )
 
 // Config describes one upstream. The zero value of each field is its default.
@@ -36,10 +37,12 @@ type Config struct {
 	MaxWait time.Duration
 	// MaxBytes bounds the body of an answer, after decompression. Default 1 MiB.
 	MaxBytes int64
-	// AllowPrivate lets the request's own host be private or loopback. Link-local
-	// addresses, where clouds keep their credentials, stay refused.
+	// AllowPrivate lets the request's own host be private or loopback. All other
+	// addresses that are not public stay refused: link-local ones, say, where clouds
+	// keep their credentials.
 	AllowPrivate bool
-	// AllowPrivateRedirects lets redirects lead to other private hosts.
+	// AllowPrivateRedirects lets a private host redirect to other private hosts. A
+	// public host never can.
 	AllowPrivateRedirects bool
 	// Dial replaces the network, for tests. The addresses that it reaches are its
 	// own business: they are not checked.
@@ -51,9 +54,9 @@ type Config struct {
 // Client calls one upstream. It is safe for concurrent use.
 type Client struct {
 	cfg Config
-	// Two transports with a pool each: a connection that was allowed for the
-	// request's own host must not be found by a redirect that leads there.
-	home, away *http.Transport
+	// A pool for each permission: a connection that was allowed for one request must
+	// not be found by another that may not have it.
+	private, public *pool
 }
 
 // New returns a client, or an error that names the value out of range.
@@ -78,34 +81,13 @@ func New(cfg Config) (*Client, error) {
 		}
 		return guardedDial(private, nil)
 	}
-	return &Client{
-		cfg:  cfg,
-		home: newTransport(dial(cfg.AllowPrivate)),
-		away: newTransport(dial(cfg.AllowPrivate && cfg.AllowPrivateRedirects)),
-	}, nil
+	return &Client{cfg: cfg, private: newPool(dial(cfg.AllowPrivate)), public: newPool(dial(false))}, nil
 }
 
 // Close closes the idle connections.
 func (c *Client) Close() {
-	c.home.CloseIdleConnections()
-	c.away.CloseIdleConnections()
-}
-
-// newTransport uses no proxy: a proxy would resolve the name itself, and the
-// address check would look at the proxy's address instead of the upstream's.
-func newTransport(dial dialFunc) *http.Transport {
-	return &http.Transport{
-		DialContext:       dial,
-		ForceAttemptHTTP2: true,
-		// Bounds for a handshake whose request has given up already.
-		TLSHandshakeTimeout: 10 * time.Second,
-		// Shorter than servers keep a connection (5 s and up): one that the server
-		// has closed meanwhile fails a call that may not be repeated. It holds
-		// for a frozen Lambda too, since the pool compares wall clocks.
-		IdleConnTimeout:        4 * time.Second,
-		MaxIdleConnsPerHost:    16,
-		MaxResponseHeaderBytes: 64 << 10,
-	}
+	c.private.close()
+	c.public.close()
 }
 
 func orDefault[T comparable](v, def T) T {

@@ -14,6 +14,7 @@ const (
 	StopAttempts  Stop = "attempts"  // none left
 	StopDeadline  Stop = "deadline"  // the next wait, or an attempt, doesn't fit
 	StopAmbiguous Stop = "ambiguous" // may have happened, and must not happen twice
+	StopAccepted  Stop = "accepted"  // a 2xx came, so it has happened
 	StopCancelled Stop = "cancelled" // the caller went away
 	StopGate      Stop = "gate"      // Request.Gate refused
 )

@@ -21,6 +21,7 @@ type Attempt struct {
 	Reason   Reason        // "" on success
 	Queued   time.Duration // spent at the gate before it
 	Duration time.Duration // of the exchange
+	Requests int           // that it put on the wire: 0 without a connection, more with redirects
 	// Wait is slept next, for WaitReason. Both are zero if this was the last attempt;
 	// then Stop says why, or is "" on success.
 	Wait       time.Duration
@@ -32,6 +33,7 @@ type Attempt struct {
 // figures of a log line. Its Observe fits Request.Observe.
 type Tally struct {
 	Attempts int
+	Requests int           // on the wire: an attempt may follow redirects
 	Retries  int           // attempts after a call's first
 	Waited   time.Duration // between attempts and at the gate
 }
@@ -39,8 +41,12 @@ type Tally struct {
 // Observe counts a.
 func (t *Tally) Observe(a Attempt) {
 	t.Attempts++
+	t.Requests += a.Requests
 	if a.Number > 1 {
 		t.Retries++
 	}
 	t.Waited += a.Wait + a.Queued
 }
+
+// Left is how many requests another call to the same end may still make.
+func (t *Tally) Left() int { return max(0, MaxAttempts-max(t.Attempts, t.Requests)) }

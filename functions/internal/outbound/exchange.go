@@ -7,18 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptrace"
-	"sync/atomic"
+	"net/netip"
+	"net/url"
 	"time"
 )
-
-// Response is an answer with a 2xx status, read in full.
-type Response struct {
-	Status int
-	Header http.Header
-	Body   []byte
-}
 
 // StatusError is an answer with a status other than 2xx. Its body isn't kept: it is
 // the upstream's text, and may repeat what was sent.
@@ -38,11 +32,8 @@ func (e *ParseError) Unwrap() error { return e.Err }
 var ErrTooLarge = errors.New("the answer is larger than the limit")
 
 // transportError is what net/http returned instead of an answer, or instead of its
-// body. tried is false if it didn't even look for a connection.
-type transportError struct {
-	err   error
-	tried bool
-}
+// body.
+type transportError struct{ err error }
 
 func (e *transportError) Error() string { return e.err.Error() }
 func (e *transportError) Unwrap() error { return e.err }
@@ -52,85 +43,120 @@ type outcome struct {
 	err        error // nil: a value was parsed
 	status     int   // last HTTP status, 0 if none came
 	sent       bool  // false: the upstream certainly never saw the request
+	accepted   bool  // a write was answered with 2xx: it must not be sent again
 	retryAfter time.Duration
 }
 
+// route is where redirects have led a call; the next attempt goes on from there.
+type route struct {
+	url    *url.URL
+	left   int  // requests that may still be put on the wire
+	public bool // a host on the way was public
+}
+
 // exchange makes one attempt within ctx: request, redirects, the whole body.
-func (c *Client) exchange(ctx context.Context, p *prepared, parse func(Response) error) outcome {
+func (c *Client) exchange(ctx context.Context, p *prepared, at *route, parse func(Response) error) outcome {
 	var o outcome
-	var tried, sent atomic.Bool // a trace may be called from another goroutine
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { tried.Store(true) },
-		// Once there is a connection, bytes may have left.
-		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
-	})
-	resp, err := c.follow(traced, p, &o)
+	resp, err := c.follow(ctx, p, at, &o)
 	if err == nil {
 		defer resp.Body.Close()
-		err = c.read(resp, p.method, parse)
+		o.accepted = !safe(p.method) && isSuccess(resp.StatusCode)
+		err = c.read(resp, p, parse)
 	}
-	var te *transportError
-	if errors.As(err, &te) {
-		te.tried = tried.Load()
-	}
-	o.err, o.sent = err, sent.Load()
+	o.err = err
 	return o
 }
 
 // follow sends the request and follows redirects, within the rules of redirect.go.
-func (c *Client) follow(ctx context.Context, p *prepared, o *outcome) (*http.Response, error) {
-	u := p.url
-	for followed := 0; ; followed++ {
-		req, err := p.build(ctx, u)
+func (c *Client) follow(ctx context.Context, p *prepared, at *route, o *outcome) (*http.Response, error) {
+	for {
+		req, err := p.build(ctx, at.url)
 		if err != nil {
 			return nil, err
 		}
-		transport := c.away
-		if sameHost(u, p.url) {
-			transport = c.home
-		}
-		resp, err := transport.RoundTrip(req)
+		resp, err := c.send(req, p, at, o)
 		if err != nil {
-			return nil, &transportError{err: err}
+			return nil, &transportError{err}
 		}
 		o.status = resp.StatusCode
 		o.retryAfter = retryAfter(resp.Header, time.Now())
-		next, err := redirection(resp, u, p.method, followed)
+		next, err := redirection(resp, at.url, p.method)
 		if err == nil && next == nil {
 			return resp, nil
 		}
 		resp.Body.Close()
+		if err == nil && at.left <= 0 {
+			err = &redirectError{status: resp.StatusCode, why: "too many redirects"}
+		}
 		if err != nil {
 			return nil, err
 		}
-		u = next
+		at.url = next
 	}
+}
+
+// send sends one request. Private addresses are open to it if the configuration says so
+// and no public host led here: otherwise whoever controls that host would reach into the
+// network that this process runs in.
+func (c *Client) send(req *http.Request, p *prepared, at *route, o *outcome) (*http.Response, error) {
+	pool := c.public
+	if !at.public && (sameHost(req.URL, p.url) || c.cfg.AllowPrivateRedirects) {
+		pool = c.private
+	}
+	resp, peer, err := pool.roundTrip(req)
+	if peer != nil {
+		o.sent = true
+		at.left--
+		at.public = at.public || !isPrivateHost(peer)
+	}
+	return resp, err
+}
+
+func isPrivateHost(peer net.Addr) bool {
+	ap, err := netip.ParseAddrPort(peer.String())
+	return err == nil && isPrivate(ap.Addr())
 }
 
 // read reads a 2xx answer in full and parses it. The body of any other answer is
 // left unread: nobody needs it, and it might not end.
-func (c *Client) read(resp *http.Response, method string, parse func(Response) error) error {
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+//
+// A 2xx says that a write was accepted, whatever becomes of the body. So parse gets the
+// answer then even if its body is missing, and learns why from [Response.Text].
+func (c *Client) read(resp *http.Response, p *prepared, parse func(Response) error) error {
+	if !isSuccess(resp.StatusCode) {
 		return &StatusError{Status: resp.StatusCode}
 	}
-	if method != http.MethodHead && resp.ContentLength > c.cfg.MaxBytes {
-		return ErrTooLarge
+	r := Response{Status: resp.StatusCode, Write: !safe(p.method), Header: resp.Header, scrub: p.scrub}
+	var err error
+	if r.Body, err = c.body(resp, p.method); err != nil {
+		if !r.Write {
+			return err
+		}
+		r.Body, r.lost = nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBytes+1))
-	if int64(len(body)) > c.cfg.MaxBytes {
-		return ErrTooLarge
-	}
-	if badCompression(err) {
-		return &ParseError{Err: err}
-	}
-	if err != nil {
-		return &transportError{err: fmt.Errorf("read the answer: %w", err)}
-	}
-	if err := parse(Response{Status: resp.StatusCode, Header: resp.Header, Body: body}); err != nil {
+	if err := parse(r); err != nil {
 		return &ParseError{Err: err}
 	}
 	return nil
 }
+
+func (c *Client) body(resp *http.Response, method string) ([]byte, error) {
+	if method != http.MethodHead && resp.ContentLength > c.cfg.MaxBytes {
+		return nil, ErrTooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBytes+1))
+	switch {
+	case int64(len(body)) > c.cfg.MaxBytes:
+		return nil, ErrTooLarge
+	case badCompression(err):
+		return nil, &ParseError{Err: err}
+	case err != nil:
+		return nil, &transportError{fmt.Errorf("read the answer: %w", err)}
+	}
+	return body, nil
+}
+
+func isSuccess(status int) bool { return status >= 200 && status <= 299 }
 
 func badCompression(err error) bool {
 	var corrupt flate.CorruptInputError

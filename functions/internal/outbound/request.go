@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // Request says what to call. It may be used again.
 type Request struct {
 	Method string // default GET
-	URL    string // absolute, http or https; user information becomes Basic authorization
+	URL    string // absolute, http or https, the host in ASCII; user information becomes Basic authorization
 	Header http.Header
 	Body   []byte
 	// Token is sent as "Authorization: Bearer …", and to no other origin.
@@ -25,12 +26,15 @@ type Request struct {
 	// ambiguous failure. Printable ASCII. If the key follows from the content, so that
 	// an agent's next call has the same one, set Idempotent too.
 	IdempotencyKey string
+	// Attempts is the most that this call may make, below Config.Attempts: what is left
+	// when a call is made anew, with another token say. 0 leaves it at that.
+	Attempts int
 	// Gate, if set, is passed before every attempt, the retries too: a rate limit
 	// belongs here, as upstreams count retries like any other call. Its context ends
 	// early enough to leave time for an attempt. An error stops the call; if it
-	// has a method RetryAfter() time.Duration, the agent is told that wait.
+	// has a method RetryAfter() time.Duration, that is the wait that the agent reads.
 	Gate func(context.Context) error
-	// Observe, if set, is told every attempt when it has ended and before the wait
+	// Observe, if set, is called with every attempt when it has ended, before the wait
 	// that follows.
 	Observe func(Attempt)
 }
@@ -58,8 +62,8 @@ func (e *errRequest) Error() string { return e.text }
 
 func (r Request) prepare() (*prepared, error) {
 	u, err := url.Parse(r.URL)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, &errRequest{"the upstream's URL is not an absolute http or https URL"}
+	if err != nil || !callable(u) {
+		return nil, &errRequest{"the upstream's URL is not an absolute http or https URL with a host in ASCII"}
 	}
 	p := &prepared{method: orDefault(strings.ToUpper(r.Method), http.MethodGet), body: r.Body}
 	if _, err := http.NewRequest(p.method, "http://upstream/", nil); err != nil {
@@ -68,6 +72,9 @@ func (r Request) prepare() (*prepared, error) {
 	p.header, err = r.headers(u.User)
 	if err != nil {
 		return nil, err
+	}
+	if !sendable(p.header) {
+		return nil, &errRequest{"a header holds a character that can't be sent"}
 	}
 	p.scrub = newScrubber(u, p.header)
 	u.User = nil
@@ -111,23 +118,48 @@ func structuredString(s string) (string, error) {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`, nil
 }
 
-func idempotentMethod(m string) bool {
-	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+// sendable checks names and values by RFC 9110, 5.1 and 5.5: net/http would find out
+// only once there is a connection.
+func sendable(h http.Header) bool {
+	for name, values := range h {
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+			return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+		}) {
+			return false
+		}
+		for _, v := range values {
+			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// safe methods ask for nothing to be changed (RFC 9110, 9.2.1). All others are writes.
+func safe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
 		return true
 	}
 	return false
 }
 
+// idempotentMethod: RFC 9110, 9.2.2.
+func idempotentMethod(method string) bool {
+	return safe(method) || method == http.MethodPut || method == http.MethodDelete
+}
+
 // build makes the request of one hop.
 func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, p.method, u.String(), bytes.NewReader(p.body))
+	var content io.Reader = http.NoBody
+	if len(p.body) > 0 {
+		content = bytes.NewReader(p.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, p.method, u.String(), content)
 	if err != nil {
 		// The cause quotes the URL.
 		return nil, &errRequest{"the upstream's URL is not valid"}
-	}
-	if len(p.body) == 0 {
-		req.Body, req.GetBody, req.ContentLength = http.NoBody, nil, 0
 	}
 	req.Header = p.header.Clone()
 	if !sameOrigin(u, p.url) {

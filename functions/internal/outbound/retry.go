@@ -12,6 +12,7 @@ const minAttempt = 100 * time.Millisecond
 
 // Do makes the call and returns what parse made of a 2xx answer, or an *[Error].
 // Parse may be called once per attempt; its error means that the answer does not parse.
+// A write is never sent again after a 2xx, so there parse should take any answer.
 func Do[T any](ctx context.Context, c *Client, r Request, parse func(Response) (T, error)) (T, error) {
 	var value, zero T
 	err := c.run(ctx, r, func(resp Response) (err error) {
@@ -31,6 +32,9 @@ type call struct {
 	request  Request
 	parse    func(Response) error
 	upstream string
+	at       route
+	most     int // attempts
+	start    time.Time
 	made     int // attempts
 	unknowns int // outcomes of class Unknown
 	waited   time.Duration
@@ -48,7 +52,9 @@ func (c *Client) run(ctx context.Context, r Request, parse func(Response) error)
 			Class: v.class, Reason: v.reason, Stop: StopPermanent}
 	}
 	k := &call{Client: c, prepared: p, request: r, parse: parse,
-		upstream: orDefault(c.cfg.Upstream, p.url.Hostname())}
+		upstream: orDefault(c.cfg.Upstream, p.url.Hostname()), start: time.Now(),
+		most: min(c.cfg.Attempts, orDefault(r.Attempts, MaxAttempts)),
+		at:   route{url: p.url, left: orDefault(r.Attempts, MaxAttempts)}}
 	for {
 		queued, err := k.pass(ctx)
 		if err != nil {
@@ -98,17 +104,17 @@ func (k *call) pass(ctx context.Context) (time.Duration, error) {
 // attempt makes one attempt and decides what follows. The error is the call's.
 func (k *call) attempt(ctx context.Context) (Attempt, error) {
 	k.made++
-	event := Attempt{Upstream: k.upstream, Number: k.made, Of: k.cfg.Attempts}
-	start := time.Now()
+	event := Attempt{Upstream: k.upstream, Number: k.made, Of: k.most}
+	start, left := time.Now(), k.at.left
 	tryCtx, cancel := context.WithTimeout(ctx, min(k.cfg.Timeout, k.left(ctx)))
-	o := k.exchange(tryCtx, k.prepared, k.parse)
+	o := k.exchange(tryCtx, k.prepared, &k.at, k.parse)
 	cancel()
-	event.Duration, event.Status = time.Since(start), o.status
+	event.Duration, event.Status, event.Requests = time.Since(start), o.status, left-k.at.left
 	if o.err == nil {
 		return event, nil
 	}
 	v := classify(o)
-	o.err = k.scrub.clean(o.err)
+	o.err = k.scrub.cleanError(o.err)
 	k.last = o
 	k.unclear = k.unclear || (v.ambiguous && o.sent)
 	event.Err, event.Class, event.Reason = o.err, v.class, v.reason
@@ -123,13 +129,16 @@ func (k *call) attempt(ctx context.Context) (Attempt, error) {
 	return event, e
 }
 
-// next decides, in this order: may it be sent again, should it, and does the wait fit.
+// next decides, in this order, whether it may be sent again, should be, and whether the
+// wait fits.
 // The wait is returned even if it doesn't fit.
 func (k *call) next(ctx context.Context, o outcome, v verdict) (time.Duration, WaitReason, Stop) {
 	if v.class == Unknown {
 		k.unknowns++
 	}
 	switch {
+	case o.accepted:
+		return 0, "", StopAccepted
 	case v.reason == ReasonCancelled:
 		return 0, "", StopCancelled
 	case v.class == Permanent:
@@ -138,7 +147,7 @@ func (k *call) next(ctx context.Context, o outcome, v verdict) (time.Duration, W
 		return 0, "", StopAmbiguous
 	case k.unknowns > 1:
 		return 0, "", StopUnknown
-	case k.made >= k.cfg.Attempts:
+	case k.made >= k.most || k.at.left <= 0:
 		return 0, "", StopAttempts
 	}
 	wait, why := backoff(k.made, k.cfg.Jitter()), WaitBackoff
@@ -153,17 +162,25 @@ func (k *call) next(ctx context.Context, o outcome, v verdict) (time.Duration, W
 	return wait, why, ""
 }
 
-// advisedWait is the RetryAfter of the final error: the wait that didn't fit, or, when
-// a transient failure outlasted all attempts, what the upstream asked for last, or
-// the longest backoff.
+// advisedWait is the RetryAfter of the final error: what the upstream asked for last, or
+// the wait that didn't fit, or the longest backoff when a transient failure outlasted all
+// attempts. Unless the upstream named it, it is no shorter than the call itself took: two
+// timeouts of 15 s are not answered by "again in a second".
 func (k *call) advisedWait(o outcome, v verdict, stop Stop, wait time.Duration) time.Duration {
 	switch {
-	case stop == StopDeadline:
-		return wait
-	case stop == StopAttempts && v.class == Transient:
-		return orDefault(o.retryAfter, backoffMax)
+	case stop != StopDeadline && (stop != StopAttempts || v.class != Transient):
+		return 0
+	case o.retryAfter > 0:
+		return o.retryAfter
+	case stop == StopAttempts:
+		wait = backoffMax
 	}
-	return 0
+	return max(wait, k.spent())
+}
+
+// spent is how long the call has taken, in whole seconds, rounded up.
+func (k *call) spent() time.Duration {
+	return (time.Since(k.start) + time.Second - 1).Truncate(time.Second)
 }
 
 func (k *call) fail(o outcome, v verdict, stop Stop) *Error {
@@ -180,7 +197,9 @@ func (k *call) stopped(ctx context.Context, cause error) *Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return k.between(ctx.Err(), verdict{reason: ReasonCancelled, class: Permanent}, StopCancelled)
 	}
-	return k.between(cause, verdict{reason: ReasonDeadline, class: Transient}, StopDeadline)
+	e := k.between(cause, verdict{reason: ReasonDeadline, class: Transient}, StopDeadline)
+	e.RetryAfter = k.spent()
+	return e
 }
 
 // between is the error of a call that ends before an attempt. It keeps what the last

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxRetryAfter caps what an upstream may ask for. Nothing that long is ever slept:
-// the cap keeps a typing mistake from telling an agent to come back in a century.
+// maxRetryAfter caps what an upstream may ask for. Nothing that long is ever slept, and
+// an agent reads "not today": the cap keeps a typing mistake from becoming a century.
 const maxRetryAfter = 30 * 24 * time.Hour
 
 // retryAfter is the wait that the headers ask for, 0 if none. A date is compared with
@@ -23,15 +23,12 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 // parseRetryAfter reads seconds or an HTTP date (RFC 9110, 10.2.3), also as careless
 // servers write them: fractions, a sign, a unit, quotes, spaces, other date forms,
-// Unix time. The result is 0 to 30 days; what lies in the past is 0.
+// Unix time in seconds or finer units. The result is 0 to 30 days; what lies in the past
+// is 0.
 func parseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	value = strings.Trim(value, " \t\"'")
-	if seconds, ok := parseSeconds(value); ok {
-		// Nobody waits 31 years: a number this large is a point in time.
-		if seconds >= 1e9 {
-			seconds -= float64(now.Unix())
-		}
-		return clampRetryAfter(seconds), true
+	if n, ok := parseNumber(value); ok {
+		return clampRetryAfter(secondsFrom(n, now)), true
 	}
 	for _, layout := range retryAfterLayouts {
 		if at, err := time.Parse(layout, value); err == nil {
@@ -53,9 +50,22 @@ var retryAfterLayouts = []string{
 	time.RFC3339,
 }
 
-// parseSeconds takes a plain decimal number; ParseFloat alone would also take
+// secondsFrom reads a number of seconds or, as nobody waits 31 years, a point in Unix
+// time: in seconds from 1e9 (the year 2001) on, and in units a thousand times finer each
+// where seconds would mean a year past 5000.
+func secondsFrom(n float64, now time.Time) float64 {
+	if n < 1e9 {
+		return n
+	}
+	for n >= 1e11 && n < 1e20 {
+		n /= 1000
+	}
+	return n - float64(now.UnixMilli())/1000
+}
+
+// parseNumber takes a plain decimal number; ParseFloat alone would also take
 // hexadecimal, infinities and "nan".
-func parseSeconds(s string) (float64, bool) {
+func parseNumber(s string) (float64, bool) {
 	for _, unit := range []string{"seconds", "sec", "s"} {
 		if cut, ok := strings.CutSuffix(s, unit); ok {
 			s = strings.TrimSpace(cut)

@@ -27,6 +27,11 @@ func TestParseRetryAfter(t *testing.T) {
 		"999999999":                     maxRetryAfter,
 		"99999999999999999999999999999": maxRetryAfter,
 		"1793954987":                    10 * time.Second, // Unix time
+		"1793954987.5":                  10500 * ms,
+		"1793954987000":                 10 * time.Second, // in milliseconds
+		"1793954987000000":              10 * time.Second, // in microseconds
+		"1793954987000000000":           10 * time.Second, // in nanoseconds
+		"1793954967000":                 0,                // ten seconds ago
 		"1000000000":                    0,                // Unix time, long past
 
 		"Fri, 06 Nov 2026 08:49:47 GMT":      10 * time.Second,

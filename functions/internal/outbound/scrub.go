@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// scrubber takes a request's secrets out of error texts: what an upstream echoes, a
-// parser quotes or a transport reports may hold them.
-type scrubber struct{ replace *strings.Replacer }
+// scrubber takes a request's secrets out of whatever an upstream echoes, a parser quotes
+// or a transport reports. It finds them under any escaping; see escaped.go.
+type scrubber struct{ secrets []string }
 
 const scrubbed = "[removed]"
 
 // newScrubber collects the user information and query of u and every header value
 // that isn't public.
 func newScrubber(u *url.URL, h http.Header) scrubber {
-	var secrets []string
+	var s scrubber
 	add := func(least int, values ...string) {
 		for _, v := range values {
-			if len(v) >= least {
-				secrets = append(secrets, v)
+			if len(v) >= least && !slices.Contains(s.secrets, v) {
+				s.secrets = append(s.secrets, v)
 			}
 		}
 	}
@@ -34,9 +34,6 @@ func newScrubber(u *url.URL, h http.Header) scrubber {
 	add(4, u.RawQuery)
 	for _, values := range u.Query() {
 		add(4, values...)
-		for _, v := range values {
-			add(4, url.QueryEscape(v))
-		}
 	}
 	for name, values := range h {
 		if slices.Contains(publicHeaders, name) {
@@ -49,23 +46,35 @@ func newScrubber(u *url.URL, h http.Header) scrubber {
 			}
 		}
 	}
-	// The longest first: a secret may begin with another one.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	pairs := make([]string, 0, 2*len(secrets))
-	for _, s := range secrets {
-		pairs = append(pairs, s, scrubbed)
-	}
-	return scrubber{replace: strings.NewReplacer(pairs...)}
+	return s
 }
 
-// clean returns err if its text holds no secret. Otherwise only the cleaned text is
-// left: the errors beneath would still tell.
-func (s scrubber) clean(err error) error {
+// clean replaces each secret in text. Those that overlap go together: a secret's tail is
+// a secret too.
+func (s scrubber) clean(text string) string {
+	var out strings.Builder
+	end := 0
+	for _, found := range s.find(text) {
+		if found.start >= end { // else it lengthens the one before
+			out.WriteString(text[end:found.start])
+			out.WriteString(scrubbed)
+		}
+		end = max(end, found.end)
+	}
+	if end == 0 {
+		return text
+	}
+	return out.String() + text[end:]
+}
+
+// cleanError returns err if its text holds no secret. Otherwise only the cleaned text is
+// left, because the errors beneath still hold it.
+func (s scrubber) cleanError(err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	if cleaned := s.replace.Replace(text); cleaned != text {
+	if cleaned := s.clean(text); cleaned != text {
 		return errors.New(cleaned)
 	}
 	return err

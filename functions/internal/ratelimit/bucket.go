@@ -9,8 +9,11 @@ import (
 // Limit is a token bucket: Burst calls at once, PerSecond in the long run.
 type Limit struct {
 	Burst     int     // at least 1
-	PerSecond float64 // more than 0, at most 1e6
+	PerSecond float64 // 1e-6 to 1e6
 }
+
+// longestRefill keeps the arithmetic on Unix nanoseconds within 64 bits.
+const longestRefill = 10 * 365 * 24 * time.Hour
 
 // Validate names the value out of range.
 func (l Limit) Validate() error {
@@ -19,6 +22,9 @@ func (l Limit) Validate() error {
 	}
 	if !(l.PerSecond >= 1e-6 && l.PerSecond <= 1e6) {
 		return fmt.Errorf("rate is %v per second: give 0.000001 to 1000000", l.PerSecond)
+	}
+	if float64(l.Burst)/l.PerSecond > longestRefill.Seconds() {
+		return fmt.Errorf("a burst of %d at %v per second takes more than 10 years to come back: give a smaller burst or a higher rate", l.Burst, l.PerSecond)
 	}
 	return nil
 }
@@ -29,6 +35,12 @@ func (l Limit) Interval() int64 { return int64(math.Ceil(1e9 / l.PerSecond)) }
 
 // Tolerance is how far the bucket may run ahead of the clock, in nanoseconds.
 func (l Limit) Tolerance() int64 { return int64(l.Burst-1) * l.Interval() }
+
+// Retention is how long after a booking the state must be kept: until the bucket is full
+// again, whatever it held. From then on the state means no more than an absent one.
+func (l Limit) Retention(maxWait time.Duration) time.Duration {
+	return time.Duration(l.Tolerance()+l.Interval()) + max(0, maxWait)
+}
 
 // A bucket's whole state is one integer, GCRA's theoretical arrival time (ITU-T I.371):
 // when the bucket will be full again, in Unix nanoseconds. An absent one is 0. It

@@ -10,10 +10,10 @@ import (
 // nanoseconds at which the reservation lapses.
 //
 // A slot is reserved before the call and kept only if the call succeeded. A reservation
-// whose process died lapses by itself, so it blocks nothing for ever; as it must outlive
-// the longest possible call, no slot is given away under a call that is still running.
-// All three operations may be applied again without a further effect, so a store may
-// retry an unclear write.
+// whose process died lapses by itself, so it never blocks a slot for good; it outlives the
+// longest possible call, so no slot is given away under a call that is still running.
+// Repeating one of the three operations changes nothing, so a store may retry an unclear
+// write.
 type Day map[string]int64
 
 // Reserve returns d with a slot for id until expires, or false if none is free.

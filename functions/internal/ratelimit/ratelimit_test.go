@@ -129,7 +129,11 @@ func TestStoreDownFailsClosed(t *testing.T) {
 }
 
 func TestLimitValidate(t *testing.T) {
-	for _, l := range []ratelimit.Limit{{}, {Burst: 1}, {PerSecond: 1}, {Burst: 1, PerSecond: -1}, {Burst: 1, PerSecond: math.NaN()}, {Burst: 1, PerSecond: math.Inf(1)}} {
+	slow := ratelimit.Limit{Burst: 2, PerSecond: 1e-6}
+	if err := slow.Validate(); err != nil {
+		t.Errorf("two calls in 23 days: %v", err)
+	}
+	for _, l := range []ratelimit.Limit{{}, {Burst: 1}, {PerSecond: 1}, {Burst: 10000, PerSecond: 1e-6}, {Burst: math.MaxInt, PerSecond: 1}, {Burst: 1, PerSecond: -1}, {Burst: 1, PerSecond: math.NaN()}, {Burst: 1, PerSecond: math.Inf(1)}} {
 		if l.Validate() == nil {
 			t.Errorf("%+v is accepted", l)
 		}
@@ -140,12 +144,13 @@ func TestLimitValidate(t *testing.T) {
 }
 
 // Whatever the clocks, the waits and the limit: the places that are booked keep to the
-// rate, and a refusal tells a wait after which the call passes.
+// rate, a refusal names a wait after which the call passes, and no state that still counts
+// may be forgotten.
 func TestDecideKeepsTheRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := ratelimit.Limit{
 			Burst:     rapid.IntRange(1, 5).Draw(rt, "burst"),
-			PerSecond: rapid.SampledFrom([]float64{0.1, 1, 3, 7.5}).Draw(rt, "rate"),
+			PerSecond: rapid.SampledFrom([]float64{1e-6, 1e-5, 0.1, 1, 3, 7.5}).Draw(rt, "rate"),
 		}
 		now := time.Unix(1_700_000_000, 0)
 		var tat int64
@@ -162,6 +167,9 @@ func TestDecideKeepsTheRate(t *testing.T) {
 					rt.Fatalf("refused again after the wait of %s", slot.Wait)
 				}
 				continue
+			}
+			if kept := now.Add(limit.Retention(maxWait)).UnixNano(); next > kept {
+				rt.Fatalf("full again %s after the state may be forgotten", time.Duration(next-kept))
 			}
 			if slot.Wait > maxWait || next <= tat {
 				rt.Fatalf("slot %+v, longest wait %s, state %d → %d", slot, maxWait, tat, next)

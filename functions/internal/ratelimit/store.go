@@ -30,6 +30,8 @@ type BucketStore interface {
 	// that is the answer, without a second write. If the item is missing from the
 	// failure, try the second update. Since tat never decreases, a failure of the second
 	// after the first is a refusal.
+	//
+	// State may be forgotten Limit.Retention after it was written, and no sooner.
 	Take(ctx context.Context, bucket string, l Limit, now time.Time, maxWait time.Duration) (Slot, error)
 }
 

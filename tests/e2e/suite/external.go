@@ -32,6 +32,7 @@ func testExternal(t *testing.T, g Target) {
 		{"status-422", "upstream_rejected", "permanent", 422, 0, "correct them first"},
 		{"status-429-retry-after-60", "upstream_rate_limited", "transient", 429, 60000, "Don't retry before 60000 ms"},
 		{"status-503-retry-after-60", "upstream_unavailable", "transient", 503, 60000, "Don't retry before 60000 ms"},
+		{"status-529-retry-after-60", "upstream_unavailable", "transient", 503, 60000, "overloaded"},
 		{"status-500", "upstream_failed", "unknown", 502, 0, "already tried 2 times. Don't retry"},
 	} {
 		fetched := g.get(t, "/v1/external/stats/"+c.name, k.Secret)

@@ -182,6 +182,26 @@ func TestItemsExpire(t *testing.T) {
 	}
 }
 
+// A bucket slower than a day's is not forgotten before it is full again, or its rate would be
+// exceeded.
+func TestASlowBucketIsKeptUntilItIsFull(t *testing.T) {
+	s := fresh(t)
+	weekly := ratelimit.Limit{Burst: 2, PerSecond: 1.0 / (7 * 24 * 3600)}
+	for range 2 {
+		if slot, err := s.Buckets().Take(t.Context(), "weekly", weekly, start, time.Minute); err != nil || !slot.OK {
+			t.Fatal(slot, err)
+		}
+		i, err := s.get(t.Context(), s.tables.Usage, "bucket#weekly")
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, _ := i.number("tat")
+		if kept, _ := i.number(expiresAt); !time.Unix(kept, 0).After(time.Unix(0, full)) {
+			t.Errorf("full at %s, kept until %s", time.Unix(0, full), time.Unix(kept, 0))
+		}
+	}
+}
+
 // A write of up to 1 KB is one write unit. This is a key that was used every day of the
 // month, with as many operations as have a counter, each called a lot and refunded a lot.
 func TestMeterStaysWithinOneWriteUnit(t *testing.T) {

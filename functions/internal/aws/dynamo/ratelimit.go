@@ -13,12 +13,8 @@ import (
 	"sekisho/functions/internal/ratelimit"
 )
 
-// TTL removes idle state after these times: by then a bucket has long been full again, and
-// nobody asks for a past day.
-const (
-	retainBucket = 24 * time.Hour
-	retainDay    = 3 * 24 * time.Hour
-)
+// retainDay is when TTL removes a day's state: nobody asks for a day that is over.
+const retainDay = 3 * 24 * time.Hour
 
 type buckets struct{ *Store }
 
@@ -33,7 +29,8 @@ func (s buckets) Take(ctx context.Context, bucket string, l ratelimit.Limit, now
 
 func (s buckets) take(ctx context.Context, bucket string, l ratelimit.Limit, now int64, maxWait time.Duration) (ratelimit.Slot, error) {
 	idle := item{":now": number(now), ":next": number(now + l.Interval())}
-	tat, old, err := s.advance(ctx, bucket, "#tat = :next", "attribute_not_exists(#tat) OR #tat <= :now", idle)
+	kept := time.Unix(0, now).Add(l.Retention(maxWait))
+	tat, old, err := s.advance(ctx, bucket, kept, "#tat = :next", "attribute_not_exists(#tat) OR #tat <= :now", idle)
 	if err != nil || old == nil {
 		return l.Booked(tat, now), err
 	}
@@ -44,7 +41,7 @@ func (s buckets) take(ctx context.Context, bucket string, l ratelimit.Limit, now
 	}
 	last := now + l.Tolerance() + int64(maxWait)
 	busy := item{":now": number(now), ":interval": number(l.Interval()), ":last": number(last)}
-	tat, old, err = s.advance(ctx, bucket, "#tat = #tat + :interval", "#tat > :now AND #tat <= :last", busy)
+	tat, old, err = s.advance(ctx, bucket, kept, "#tat = #tat + :interval", "#tat > :now AND #tat <= :last", busy)
 	if err != nil || old == nil {
 		return l.Booked(tat, now), err
 	}
@@ -59,11 +56,10 @@ func (s buckets) take(ctx context.Context, bucket string, l ratelimit.Limit, now
 	return ratelimit.Slot{Wait: time.Duration(max(0, tat-l.Tolerance()-now))}, nil
 }
 
-// advance updates the bucket if the condition holds and returns the new tat; otherwise it
-// returns the old item, which is empty rather than nil if the answer left it out.
-func (s buckets) advance(ctx context.Context, bucket, set, condition string, values item) (tat int64, old item, err error) {
-	now, _ := values.number(":now")
-	values[":exp"] = second(time.Unix(0, now).Add(retainBucket))
+// advance moves the state if the condition holds, to be kept until then, and returns the new
+// one; else the old item, which is empty and not nil where the answer left it out.
+func (s buckets) advance(ctx context.Context, bucket string, kept time.Time, set, condition string, values item) (tat int64, old item, err error) {
+	values[":exp"] = second(kept.Add(time.Second)) // rounded up
 	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                           &s.tables.Usage,
 		Key:                                 key("bucket#" + bucket),

@@ -1,9 +1,7 @@
 package external
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,8 +15,8 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// call asks the upstream and notes what it took in the log line. A refusal of the token is
-// tried again only if the token has changed meanwhile.
+// call asks the upstream and notes in the log line what that took. A refusal of the token is
+// tried again only if the token has changed meanwhile, and with what is left of the attempts.
 func (h *Handler) call(ctx context.Context, call rest.Call, r outbound.Request) (Object, error) {
 	var tally outbound.Tally
 	r.Observe, r.Gate = tally.Observe, h.Bucket.Wait
@@ -27,8 +25,9 @@ func (h *Handler) call(ctx context.Context, call rest.Call, r outbound.Request) 
 	if err == nil {
 		answer, err = h.send(ctx, r, token)
 	}
-	if refused(err) {
+	if left := tally.Left(); refused(err) && left > 0 {
 		if renewed, ok := h.Token.Renew(ctx, token); ok {
+			r.Attempts = left
 			answer, err = h.send(ctx, r, renewed)
 		}
 	}
@@ -39,29 +38,24 @@ func (h *Handler) call(ctx context.Context, call rest.Call, r outbound.Request) 
 func (h *Handler) send(ctx context.Context, r outbound.Request, token string) (Object, error) {
 	r.Token = token
 	return outbound.Do(ctx, h.Client, r, func(resp outbound.Response) (Object, error) {
-		resp.Body = withoutToken(resp.Body, token)
-		answer, err := outbound.JSON[Object](resp)
-		if err == nil && answer == nil {
-			if resp.Status == http.StatusOK {
-				return nil, errors.New("null where a JSON object was expected")
-			}
-			answer = Object{} // a status that says it all, such as 204
+		if resp.Write {
+			return written(resp), nil
 		}
-		return answer, err
+		return read(resp)
 	})
 }
 
-// withoutToken takes the token out of an answer that repeats what it was sent.
-func withoutToken(body []byte, token string) []byte {
-	if token == "" {
-		return body
+// read is what an answer to a read must be: a JSON object, or a status that says that there
+// is nothing to read, such as 204.
+func read(resp outbound.Response) (Object, error) {
+	answer, err := outbound.JSON[Object](resp)
+	if err == nil && answer == nil {
+		if resp.Status == http.StatusOK {
+			return nil, errors.New("null where a JSON object was expected")
+		}
+		answer = Object{}
 	}
-	removed := []byte("[removed]")
-	body = bytes.ReplaceAll(body, []byte(token), removed)
-	if quoted, err := json.Marshal(token); err == nil {
-		body = bytes.ReplaceAll(body, quoted[1:len(quoted)-1], removed)
-	}
-	return body
+	return answer, err
 }
 
 // refused: 401 and nothing else. A 403 refuses the call, not the token.
@@ -83,7 +77,7 @@ func note(call rest.Call, upstream string, tally *outbound.Tally, err error) {
 	}
 }
 
-// asProblem says what failed in the terms of the API. The cause stays with it, for the log.
+// asProblem puts a failure in the terms of the API. The cause stays with it, for the log.
 func asProblem(err error) error {
 	var p *problem.Problem
 	var quota *ratelimit.QuotaError

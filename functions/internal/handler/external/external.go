@@ -17,7 +17,7 @@ import (
 	"sekisho/functions/internal/ratelimit"
 )
 
-// Handler serves the operations. The zero value has no upstream, and says so to every call.
+// Handler serves the operations. The zero value has no upstream, and answers so to every call.
 type Handler struct {
 	// Base is the upstream's URL, below which its resources lie; nil if none is configured.
 	Base   *url.URL
@@ -79,8 +79,8 @@ func (h *Handler) fetchStats(ctx context.Context, call rest.Call, in StatsReques
 	return Stats{ResourceID: in.ResourceID, Stats: stats}, nil
 }
 
-// publishContent takes a place in the day before it waits for one in the bucket: who comes
-// when the day is used up must not slow the upstream's other callers down.
+// publishContent takes a place in the day before it waits for one in the bucket: callers that
+// come when the day is used up must not slow the upstream's other callers down.
 func (h *Handler) publishContent(ctx context.Context, call rest.Call, in PublicationRequest) (Publication, error) {
 	if h.Base == nil {
 		return Publication{}, problem.New(problem.UpstreamNotConfigured, "")
@@ -96,9 +96,9 @@ func (h *Handler) publishContent(ctx context.Context, call rest.Call, in Publica
 	answer, err := h.call(ctx, call, outbound.Request{
 		Method: http.MethodPost, URL: h.Base.JoinPath("publications").String(), Body: body,
 		Header: http.Header{"Content-Type": {"application/json"}},
-		// The same content has the same key, so that an upstream that knows such keys
-		// publishes it once, however often it is sent. Whether this upstream does is not
-		// known; so a publication that may have happened is reported as one.
+		// The same content has the same key, so that an upstream that heeds such keys
+		// publishes it once, however often it is sent. Whether this one does is not known,
+		// so a publication that may have happened is reported as such.
 		IdempotencyKey: "publish-content/" + in.Slug,
 	})
 	h.settle(ctx, place, err)

@@ -116,6 +116,21 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
+func says(body string, header ...string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			rw.Header().Set(header[i], header[i+1])
+		}
+		fmt.Fprint(rw, body)
+	}
+}
+
+// cutsOff ends in the middle of the body.
+func cutsOff(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Length", "100")
+	fmt.Fprint(withJSON(rw), `{"id":7`)
+}
+
 func hangs(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 type answer struct {
@@ -215,9 +230,18 @@ func TestAPublicationAndItsPlace(t *testing.T) {
 		"500":            {status(500), 502, "upstream_outcome_unclear", 2, held},
 		"502":            {status(502), 502, "upstream_outcome_unclear", 4, held},
 		"timeout":        {hangs, 502, "upstream_outcome_unclear", 2, held},
-		"no JSON":        {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "<html>") }, 502, "upstream_outcome_unclear", 2, held},
-		"JSON, a list":   {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(withJSON(rw), "[1]") }, 502, "upstream_outcome_unclear", 2, held},
-		"JSON, but null": {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(withJSON(rw), "null") }, 502, "upstream_outcome_unclear", 2, held},
+		"no JSON":        {says("<html>", "Content-Type", "text/html"), 200, "", 1, used},
+		"JSON, a list":   {says("[1]"), 200, "", 1, used},
+		"JSON, but null": {says("null"), 200, "", 1, used},
+		"201, Location":  {status(201, "Location", "/publications/7"), 200, "", 1, used},
+		"cut off":        {cutsOff, 200, "", 1, used},
+		"303":            {status(303, "Location", "/publications/7"), 502, "upstream_outcome_unclear", 1, held},
+		"408":            {status(408, "Retry-After", "2"), 502, "upstream_outcome_unclear", 4, held},
+		"425":            {status(425, "Retry-After", "2"), 503, "upstream_unavailable", 4, free},
+		"501":            {status(501), 502, "upstream_outcome_unclear", 1, held},
+		"520":            {status(520), 502, "upstream_outcome_unclear", 4, held},
+		"529":            {status(529), 503, "upstream_unavailable", 4, free},
+		"next week":      {status(503, "Retry-After", "604800"), 503, "upstream_unavailable", 1, free},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

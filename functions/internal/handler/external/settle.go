@@ -15,9 +15,9 @@ import (
 // day's place and to write the answer.
 const reserve = time.Second
 
-// settle uses the place up after a success and gives it back after a failure. Whoever may
-// have published keeps it: the place then lapses by itself, see ratelimit.DefaultLease.
-// The caller gets its answer either way, as the publication is what it asked about.
+// settle uses the place up after a success and gives it back after a failure. A call that
+// may have published keeps it: the place then lapses by itself, see ratelimit.DefaultLease.
+// The caller gets its answer even if this fails, as it asked about the publication.
 func (h *Handler) settle(ctx context.Context, place *ratelimit.Reservation, err error) {
 	var failed *outbound.Error
 	if errors.As(err, &failed) && failed.MayHaveHappened {

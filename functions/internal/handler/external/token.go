@@ -14,13 +14,13 @@ const (
 	renewEvery = time.Minute
 	// fetchTimeout bounds one read of the token; it takes some ten milliseconds.
 	fetchTimeout = 3 * time.Second
-	// fetchPause is how long a failed read is remembered, the wait that the problem names.
+	// fetchPause is how long a failed read is remembered: the wait that the problem names.
 	fetchPause = 5 * time.Second
 )
 
-// Token is the upstream's token, read once per instance. It is read by the first call and
-// not at start, so that a parameter that can't be read is told to the caller in words,
-// while the instance starts and would serve the next call.
+// Token is the upstream's token, read once per instance, by the first call and not at start:
+// if the parameter can't be read, the caller gets an error in words, and the instance is
+// there to serve the next call.
 type Token struct {
 	// Fetch reads it. Its error holds no secret.
 	Fetch func(context.Context) (string, error)
@@ -45,8 +45,8 @@ func (t *Token) Get(ctx context.Context) (string, error) {
 	return t.value, t.err
 }
 
-// Renew is called when the upstream refused a token. It returns another one if there is one
-// by now: the parameter may have been changed since it was read.
+// Renew is for a token that the upstream refused. It returns another one if there is one by
+// now: the parameter may have been changed since it was read.
 func (t *Token) Renew(ctx context.Context, refused string) (string, bool) {
 	if t == nil {
 		return "", false
@@ -73,7 +73,7 @@ func (t *Token) read(ctx context.Context) {
 	}
 }
 
-// tokenError is what the caller is told, with the cause for the log.
+// tokenError is what the caller reads, with the cause for the log.
 type tokenError struct {
 	problem *problem.Problem
 	cause   error

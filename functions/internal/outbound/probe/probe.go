@@ -1,5 +1,5 @@
-// Package probe shows one outbound call's life against any URL (REQUIREMENTS C8): every
-// attempt as it ends, every wait with its reason, and what an agent would be told.
+// Package probe shows one outbound call's life against any URL: every attempt as it ends,
+// every wait with its reason, and what an agent would see.
 package probe
 
 import (
@@ -35,7 +35,8 @@ type Options struct {
 
 // Run makes the call and reports it on stdout; wrong arguments are reported on stderr.
 // It follows the rules of every outbound call, except that it may reach private and
-// loopback addresses: it is a human who chose the URL.
+// loopback addresses, because a human chose the URL. From a public one, no redirect leads
+// there: that URL somebody else chose.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) int {
 	client, err := newClient(o)
 	if err != nil {
@@ -82,10 +83,11 @@ func newClient(o Options) (*outbound.Client, error) {
 	})
 }
 
-// whole takes any answer, but one that says it is JSON must be JSON.
+// whole takes any answer, but one to a read that says it is JSON must be JSON.
 func whole(r outbound.Response) (outbound.Response, error) {
-	if outbound.IsJSON(r.Header) && len(r.Body) > 0 && !json.Valid(r.Body) {
-		return r, errors.New("the body is not the JSON that its content type says")
+	if r.Write || !r.SaysJSON() || len(r.Body) == 0 {
+		return r, nil
 	}
-	return r, nil
+	_, err := outbound.JSON[json.RawMessage](r)
+	return r, err
 }

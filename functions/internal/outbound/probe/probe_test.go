@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -66,7 +68,11 @@ func TestDelayBeyondTheTimeout(t *testing.T) {
 			t.Errorf("wait %d is %q, want %d to %d ms", i+1, waits[i][0], base, base*13/10)
 		}
 	}
-	wantIn(t, out, `"classification": "transient"`, `"retryable": true`, `"retryAfterMs": 20000`, "failed after 4 attempts in 2", "no attempts left")
+	wantIn(t, out, `"classification": "transient"`, `"retryable": true`, "failed after 4 attempts in 2", "no attempts left")
+	// The next call is not due sooner than this one took.
+	if !regexp.MustCompile(`"retryAfterMs": 2[345]000,`).MatchString(out) {
+		t.Errorf("want a wait of 23 to 25 s:\n%s", out)
+	}
 }
 
 func TestRetryAfterIsShown(t *testing.T) {
@@ -245,6 +251,48 @@ func TestLoopbackAndSecrets(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Nothing is sent to an address that is neither public nor private, however it is written,
+// and the person who asked reads why.
+func TestRefusedAddresses(t *testing.T) {
+	for _, host := range []string{"100.100.100.200", "100.64.0.1", "[::ffff:100.100.100.200]", "169.254.169.254", "[fd00:ec2::254]", "[fd00:ec2::254%251]", "192.0.0.192"} {
+		o := options()
+		o.URL = "http://" + host + "/"
+		var out, errs bytes.Buffer
+		if code := probe.Run(t.Context(), o, &out, &errs); code != probe.ExitFailed {
+			t.Errorf("%s: exit %d", host, code)
+		}
+		wantIn(t, out.String(), "permanent (blocked_address)", "is refused", "upstream_misconfigured")
+	}
+}
+
+// Whatever a write is answered with 2xx, it has succeeded; a read that says it is JSON has
+// to be.
+func TestOddAnswers(t *testing.T) {
+	odd := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, r.URL.Query().Get("body"))
+	})
+	for _, tt := range []struct {
+		method, body string
+		exit         int
+	}{
+		{"POST", "", probe.ExitOK}, {"POST", "<html>", probe.ExitOK}, {"DELETE", "{", probe.ExitOK},
+		{"GET", "", probe.ExitOK}, {"GET", "{}", probe.ExitOK}, {"GET", "{", probe.ExitFailed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var network outboundtest.Network
+			defer network.Serve("odd.test", odd)()
+			o := options()
+			o.URL, o.Method, o.Dial = "http://odd.test/?body="+url.QueryEscape(tt.body), tt.method, network.Dial
+			var out bytes.Buffer
+			if code := probe.Run(t.Context(), o, &out, &bytes.Buffer{}); code != tt.exit {
+				t.Errorf("%s answered by %q: exit %d:\n%s", tt.method, tt.body, code, &out)
+			}
+		})
 	}
 }
 

@@ -22,9 +22,9 @@ type result struct {
 	total time.Duration
 }
 
-// agentSees is what the final JSON holds: B5's members after a failure. After a success
-// a tool would make its own answer of the body, so only its outline is shown; the body
-// stays out, as it may repeat a secret of the URL.
+// agentSees is what the final JSON holds: after a failure, the members of a tool's error.
+// After a success a tool would make its own answer of the body, so only its outline is
+// shown; the body stays out, as it may repeat a secret of the URL.
 func (r result) agentSees() any {
 	if r.err != nil {
 		return outbound.Advise(r.err)
@@ -33,7 +33,7 @@ func (r result) agentSees() any {
 		Status      int    `json:"status"`
 		ContentType string `json:"contentType"`
 		Bytes       int    `json:"bytes"`
-	}{r.resp.Status, r.resp.Header.Get("Content-Type"), len(r.resp.Body)}
+	}{r.resp.Status, r.resp.Public("Content-Type"), len(r.resp.Body)}
 }
 
 // text is the form for humans.
@@ -56,7 +56,7 @@ func describe(a outbound.Attempt) string {
 	return fmt.Sprintf("%s, %s (%s), %dms", outcome(a), a.Class, a.Reason, a.Duration.Milliseconds())
 }
 
-// outcome is a failure in few words.
+// outcome is a failure in a few words.
 func outcome(a outbound.Attempt) string {
 	if a.Reason == outbound.ReasonTimeout { // whose own text speaks of a context
 		return "no complete answer in time"
@@ -83,6 +83,7 @@ var stops = map[outbound.Stop]string{
 	outbound.StopAttempts:  "no attempts left",
 	outbound.StopDeadline:  "the wait is too long",
 	outbound.StopAmbiguous: "it may have happened and is not idempotent",
+	outbound.StopAccepted:  "it was accepted",
 	outbound.StopCancelled: "cancelled",
 }
 
