@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"sekisho/functions/internal/tools/postal/spelling"
 )
 
 // What scripts/data/regenerate.sh printed when the data file was last made; an
@@ -51,7 +53,7 @@ func TestEveryRowIsSound(t *testing.T) {
 			noReading++
 		}
 		for _, reading := range []string{p.PrefectureKana, p.CityKana, p.TownKana} {
-			if stored, ok := encodeKana(reading); !ok || decodeKana(stored) != reading {
+			if stored, ok := spelling.EncodeReading(reading); !ok || spelling.DecodeReading(stored) != reading {
 				t.Fatalf("row %d: reading %q does not survive", row, reading)
 			}
 		}
