@@ -127,7 +127,21 @@ func follows(rest, town string, afterCity bool) bool {
 	case isDigit(rest[0]) && isDigit(town[len(town)-1]):
 		return false // in the middle of a number
 	}
-	return isNumber(rest) || afterCity && utf8.RuneCountInString(town) > 1
+	return isNumber(rest) || afterCity && (utf8.RuneCountInString(town) > 1 || isBuilding(rest))
+}
+
+// isNumber says whether text begins as what follows a town does: with a number, a hyphen,
+// or the word for one (番地, 号, 丁目).
+func isNumber(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r >= '0' && r <= '9' || strings.ContainsRune("-番号丁無", r)
+}
+
+// isBuilding says whether text begins in letters or katakana that are not a particle in the
+// name of a town (ガ, ノ, ツ).
+func isBuilding(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r >= 'A' && r <= 'Z' || r >= 'ア' && r <= 'ン' && !strings.ContainsRune("ガノツ", r)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

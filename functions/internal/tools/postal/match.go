@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"sort"
 	"strings"
-	"unicode/utf8"
 )
 
 // view is one way to compare all names: by their keys or by their readings.
@@ -130,11 +129,4 @@ func (c column) search(q string, atBegin bool) bitset {
 		found.add(i)
 		from = end
 	}
-}
-
-// isNumber says whether text begins as what follows a town does: with a number, a hyphen,
-// or the word for one (番地, 号, 丁目).
-func isNumber(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return r >= '0' && r <= '9' || r == '-' || strings.ContainsRune("番号丁無", r)
 }

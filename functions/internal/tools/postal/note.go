@@ -49,9 +49,9 @@ func restAfter(text, done string, form func(string) string) string {
 
 // withoutCode takes a postal code off the front of an address.
 func withoutCode(address string) string {
-	for at := range address {
-		if digits, ok := codeOf(address[:at]); ok && len(digits) == codeDigits {
-			return address[at:]
+	for at := range len(address) {
+		if digits, ok := codeOf(address[:at+1]); ok && len(digits) == codeDigits {
+			return address[at+1:]
 		}
 	}
 	return address

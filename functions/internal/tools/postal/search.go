@@ -3,6 +3,7 @@ package postal
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"sekisho/functions/internal/tools/postal/spelling"
@@ -105,7 +106,7 @@ func (t *table) byAddress(address string) (selection, error) {
 	}
 	address = withoutCode(address)
 	key := spelling.Key(address)
-	if key == "" {
+	if strings.Trim(key, "-") == "" {
 		return selection{}, toolerr.Invalid("address", "address has no name in it. Give a part of prefecture, city and town, such as 千代田区丸の内; to search by digits of a code, use prefix.")
 	}
 	reading, hasReading := spellReading(address)
