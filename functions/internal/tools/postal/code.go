@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sekisho/functions/internal/tools/postal/spelling"
+	"sekisho/functions/internal/tools/japanese"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
@@ -13,7 +13,7 @@ const codeDigits = 7
 
 // ParseCode reads a postal code as people write it and gives its seven digits.
 // Accepted: 1000001 and 100-0001 in half-width, full-width or kanji digits, with any hyphen,
-// dash or minus (see spelling.IsHyphen) or a space after the third, a leading postal mark,
+// dash or minus (see japanese.IsHyphen) or a space after the third, a leading postal mark,
 // spaces around, and zero-width characters anywhere. The error is a toolerr.InvalidArgument
 // for the parameter postal_code.
 func ParseCode(text string) (string, error) {
@@ -42,14 +42,14 @@ const postalMarks = "〒〶〠\U0001F3E3"
 // codeOf gives the digits of a whole or partial code, at most seven. A hyphen is
 // allowed once, after the third digit.
 func codeOf(text string) (digits string, ok bool) {
-	text = strings.TrimFunc(text, spelling.IsBlank)
+	text = strings.TrimFunc(text, japanese.IsBlank)
 	if mark, size := utf8.DecodeRuneInString(text); size > 1 && strings.ContainsRune(postalMarks, mark) {
-		text = strings.TrimLeftFunc(text[size:], spelling.IsBlank)
+		text = strings.TrimLeftFunc(text[size:], japanese.IsBlank)
 	}
 	var out [codeDigits]byte
 	n, hyphen := 0, false
 	for _, r := range text {
-		if digit, ok := spelling.Digit(r); ok {
+		if digit, ok := japanese.Digit(r); ok {
 			if n == codeDigits {
 				return "", false
 			}
@@ -58,9 +58,9 @@ func codeOf(text string) (digits string, ok bool) {
 			continue
 		}
 		switch {
-		case n == 3 && !hyphen && spelling.IsHyphen(r):
+		case n == 3 && !hyphen && japanese.IsHyphen(r):
 			hyphen = true
-		case unicode.IsSpace(r) && n != 3, !spelling.IsBlank(r):
+		case unicode.IsSpace(r) && n != 3, !japanese.IsBlank(r):
 			return "", false
 		}
 	}

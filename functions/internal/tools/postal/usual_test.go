@@ -2,6 +2,8 @@ package postal
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -42,6 +44,9 @@ func usual(p Place) map[string][]string {
 		}
 		if p.Town != "" && strings.HasPrefix(tail, "三") && strings.ContainsAny(p.Town[len(p.Town)-3:], "一二三四五六七八九十百千") {
 			continue // 八千三丁目 could be 3-chome of 八千 or one number
+		}
+		if last, _ := utf8.DecodeLastRuneInString(p.Town); unicode.IsDigit(last) && !strings.HasPrefix(tail, " ") && !strings.HasPrefix(tail, "グ") {
+			continue // and 第３1丁目 could be 1-chome of 第３
 		}
 		add("then "+tail, p.Prefecture+p.City+p.Town+tail)
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"sekisho/functions/internal/tools/japanese"
 )
 
 //go:embed variants.txt
@@ -39,7 +41,7 @@ var variants = sync.OnceValue(func() map[rune]rune {
 // same key: full and half width, hiragana and katakana, ケ ヶ が and 箇, ノ の and 之, old and
 // new kanji, numbers in digits or in kanji, with or without 大字, spaces and punctuation.
 func Key(text string) string {
-	return numbersAsDigits(withoutHamlet(strings.Map(keyRune, norm.NFKC.String(text))))
+	return japanese.NumbersAsDigits(withoutHamlet(strings.Map(keyRune, japanese.NumbersApart(norm.NFKC.String(text)))))
 }
 
 func keyRune(r rune) rune {
@@ -47,9 +49,9 @@ func keyRune(r rune) rune {
 		r = same
 	}
 	switch {
-	case IsHyphen(r):
+	case japanese.IsHyphen(r):
 		return '-'
-	case IsBlank(r) || unicode.IsPunct(r):
+	case japanese.IsBlank(r) || unicode.IsPunct(r):
 		return -1
 	case r >= 'ぁ' && r <= 'ゖ':
 		r += 'ァ' - 'ぁ'
@@ -72,29 +74,13 @@ func keyRune(r rune) rune {
 func Reading(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case IsBlank(r):
+		case japanese.IsBlank(r):
 			return -1
 		case r >= 'ぁ' && r <= 'ゖ':
 			return r + 'ァ' - 'ぁ'
 		}
 		return r
 	}, norm.NFKC.String(text))
-}
-
-// IsBlank says whether a character shows nothing: a space, or a zero-width mark such as
-// U+200B, a byte order mark or the variation selector of a kanji.
-func IsBlank(r rune) bool {
-	return unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Variation_Selector)
-}
-
-// notDashes are hyphens that Unicode does not class as dashes.
-const notDashes = "−⁻₋⎯─━ーｰㅡ˗"
-
-// IsHyphen says whether people or input methods type a character for a hyphen: every dash
-// of Unicode, the minus signs, box-drawing lines, the long-vowel marks of kana and the
-// Hangul letter that looks like one.
-func IsHyphen(r rune) bool {
-	return unicode.Is(unicode.Pd, r) || strings.ContainsRune(notDashes, r)
 }
 
 // withoutHamlet drops 大字, and 字 before the name of a hamlet (after a municipality or at

@@ -35,7 +35,7 @@ func TestSpellingsOfOneNameHaveOneKey(t *testing.T) {
 
 func TestOtherNamesHaveOtherKeys(t *testing.T) {
 	for a, b := range map[string]string{
-		"北十条": "北二十条", "一二三町": "百二十三丁", "十文字町": "十文町", "八六1": "861", "十1": "101", "大字": "文字",
+		"北十条": "北二十条", "一二三町": "百二十三丁", "十文字町": "十文町", "八六1": "861", "十1": "101", "第３ 2": "第32", "大字": "文字",
 	} {
 		if spelling.Key(a) == spelling.Key(b) {
 			t.Errorf("%s and %s have the same key %s", a, b, spelling.Key(a))
@@ -73,19 +73,6 @@ func TestEachCharacterIsInOneLineOfVariants(t *testing.T) {
 				}
 				seen[r] = group
 			}
-		}
-	}
-}
-
-func TestHyphens(t *testing.T) {
-	for _, r := range "-‐‑‒–—―−ーｰ－﹣━─⁻₋ㅡ⸺〜" {
-		if !spelling.IsHyphen(r) {
-			t.Errorf("%c U+%04X is a hyphen", r, r)
-		}
-	}
-	for _, r := range "一二1.・/ノ" {
-		if spelling.IsHyphen(r) {
-			t.Errorf("%c is no hyphen", r)
 		}
 	}
 }

@@ -1,17 +1,19 @@
-package spelling
+package japanese
 
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // kanjiDigits are the digits of kanji numbers by value.
 const kanjiDigits = "零一二三四五六七八九"
 
-// numbersAsDigits writes kanji numbers in digits: 二十四軒 is 24軒, 一〇五 is 105. Where a
-// kanji number and digits meet, a hyphen keeps them apart (八六1 is 86-1).
-func numbersAsDigits(text string) string {
+// NumbersAsDigits writes the kanji numbers of a text in digits: 二十四軒 becomes 24軒, 一〇五
+// becomes 105. Where a kanji number and digits meet, a hyphen keeps them apart: 八六1 becomes
+// 86-1.
+func NumbersAsDigits(text string) string {
 	if !strings.ContainsAny(text, kanjiDigits+kanjiTens+"〇") {
 		return text
 	}
@@ -42,8 +44,32 @@ func numbersAsDigits(text string) string {
 	return string(out)
 }
 
+// NumbersApart puts a hyphen for a space between two numbers, and leaves
+// all other spaces out: 第3 2-8-1 is not 第32-8-1.
+func NumbersApart(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsSpace) {
+		return text
+	}
+	var b strings.Builder
+	last, space := rune(0), false
+	for _, r := range text {
+		if unicode.IsSpace(r) {
+			space = true
+			continue
+		}
+		if space && isNumber(last) && isNumber(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(r)
+		last, space = r, false
+	}
+	return b.String()
+}
+
 // kanjiTens are the tens, hundreds and thousands.
 const kanjiTens = "十百千廿卅"
+
+func isNumber(r rune) bool { return isDigit(r) || isKanjiNumber(r) }
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
