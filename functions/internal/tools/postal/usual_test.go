@@ -60,7 +60,9 @@ func usual(p Place) map[string][]string {
 			return r
 		}, reading))
 		add("half-width katakana", width.Narrow.String(reading))
-		add("katakana then 1-2-3", reading+"1-2-3")
+		if last, _ := utf8.DecodeLastRuneInString(reading); !unicode.IsDigit(last) {
+			add("katakana then 1-2-3", reading+"1-2-3")
+		}
 	}
 	return all
 }
