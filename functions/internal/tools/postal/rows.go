@@ -24,17 +24,21 @@ func either(a, b rowSet) rowSet {
 	return a
 }
 
+// has says whether a row is meant.
+func (of rowSet) has(city, town int) bool {
+	return of.cities[city] || of.towns.has(town) && of.exact(city, town)
+}
+
 // next is the first row of a set from a row on, or t.rows.
 func (t *table) next(of rowSet, from int) int {
-	if of.cities == nil {
+	switch {
+	case of.cities == nil:
 		return from
-	}
-	if of.towns.empty() && !slices.Contains(of.cities, true) {
+	case of.towns.empty() && !slices.Contains(of.cities, true):
 		return t.rows
 	}
 	for row := from; row < t.rows; row++ {
-		city, town := t.city(row), t.town(row)
-		if of.cities[city] || of.towns.has(town) && of.exact(city, town) {
+		if of.has(t.city(row), t.town(row)) {
 			return row
 		}
 	}
