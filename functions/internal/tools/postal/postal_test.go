@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"sekisho/functions/internal/tools/postal/spelling"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
@@ -375,15 +374,5 @@ func BenchmarkSearch(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkFirstAddress is what the first search by address does more than the others.
-func BenchmarkFirstAddress(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if spelling.Key("千代田区丸の内1-9-1") == "" {
-			b.Fatal("no key")
-		}
 	}
 }

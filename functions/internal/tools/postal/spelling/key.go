@@ -17,7 +17,9 @@ import (
 var variantsText string
 
 // variants maps a character to the one that is compared in its place.
-var variants = sync.OnceValue(func() map[rune]rune {
+var variants = sync.OnceValue(readVariants)
+
+func readVariants() map[rune]rune {
 	same := make(map[rune]rune, 1024)
 	for line := range strings.Lines(variantsText) {
 		if strings.HasPrefix(line, "#") {
@@ -35,7 +37,7 @@ var variants = sync.OnceValue(func() map[rune]rune {
 		}
 	}
 	return same
-})
+}
 
 // Key gives the form in which addresses are compared. Two spellings of one place have the
 // same key: full and half width, hiragana and katakana, ケ ヶ が and 箇, ノ の and 之, old and
