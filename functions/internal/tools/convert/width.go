@@ -35,7 +35,7 @@ func ConvertWidth(req WidthRequest) (WidthResponse, error) {
 		return WidthResponse{}, toolerr.Invalid("text", "text is not valid UTF-8. Send the text as UTF-8.")
 	}
 	if n := utf8.RuneCountInString(req.Text); n > MaxWidthRunes {
-		return WidthResponse{}, toolerr.Invalid("text", "text has %d characters, at most %d are converted at once. Send it in parts.", n, MaxWidthRunes)
+		return WidthResponse{}, toolerr.Invalid("text", "text has %d characters, at most %d are converted at once. Send it in parts, cut at line ends or spaces.", n, MaxWidthRunes)
 	}
 	scope, err := parseScope(req.Scope)
 	if err != nil {
