@@ -11,16 +11,16 @@ type address struct {
 	rows rowSet
 	// end is where the place ends in the query; 0 if it begins with no place.
 	end int
-	// city is one that the query begins with, and cityEnd where its name ends; cityEnd is 0
-	// if there is none.
-	city, cityEnd int
+	// city is one that the query begins with. prefEnd and cityEnd are where the names of its
+	// prefecture and itself end; 0 if there are none.
+	city, prefEnd, cityEnd int
 }
 
 // leading finds the longest beginning of q that is a place: a town, alone or after
 // prefecture and city or a part of them.
 func (t *table) leading(v view, q string) address {
 	offsets, from, found := t.afterCities(v, q)
-	towns := t.townsAt(v, q, offsets)
+	towns := t.townsAt(v, q, offsets, found.prefEnd)
 	endOf := func(city, town int) (end int) {
 		for i := range bitsOf(from[city]) {
 			if towns[i].has(town) {
@@ -46,8 +46,8 @@ func (t *table) leading(v view, q string) address {
 // maxOffsets bounds how many places after a city's name are tried; a query has two or three.
 const maxOffsets = 64
 
-// afterCities gives the offsets in q at which a town can begin: 0 for a town alone, and the
-// ends of the names of cities that q begins with. Bit i of from[city]: offsets[i] is for it.
+// afterCities gives the offsets in q at which a town can begin: 0 for a town alone, the end of
+// the prefecture, and the ends of the names of cities that q begins with. Bit i of from[city]: offsets[i] is for it.
 func (t *table) afterCities(v view, q string) (offsets []int, from []uint64, found address) {
 	offsets, from = []int{0}, make([]uint64, t.cityCount)
 	for city := range t.cityCount {
@@ -56,6 +56,8 @@ func (t *table) afterCities(v view, q string) (offsets []int, from []uint64, fou
 		base := 0
 		if pref := v.prefectures.of(int(t.prefOf[city])); strings.HasPrefix(q, pref) {
 			base = len(pref)
+			found.prefEnd = base
+			from[city] |= 1 << indexOf(&offsets, base)
 		}
 		for _, start := range [...]int{0, t.afterCounty(v, city), t.afterCity(v, city)} {
 			if !strings.HasPrefix(q[base:], name[start:]) {
@@ -91,7 +93,7 @@ func indexOf(list *[]int, n int) int {
 // 寺町通御池上る is north on Teramachi from Oike.
 func streets(q string) int {
 	length := 0
-	for _, turn := range []string{"上ル", "下ル", "上ガル", "下ガル", "東入ル", "西入ル"} {
+	for _, turn := range []string{"上ル", "下ル", "上ガル", "下ガル", "東入", "西入", "東入ル", "西入ル"} {
 		if at := strings.LastIndex(q, turn); at >= 0 {
 			length = max(length, at+len(turn))
 		}
@@ -99,8 +101,9 @@ func streets(q string) int {
 	return length
 }
 
-// townsAt gives for each offset the towns that q has there.
-func (t *table) townsAt(v view, q string, offsets []int) []bitset {
+// townsAt gives for each offset the towns that q has there. Those up to prefEnd are not after
+// the name of a city.
+func (t *table) townsAt(v view, q string, offsets []int, prefEnd int) []bitset {
 	at := make([]bitset, len(offsets))
 	for i := range at {
 		at[i] = v.towns.none()
@@ -108,7 +111,7 @@ func (t *table) townsAt(v view, q string, offsets []int) []bitset {
 	for town := range v.towns.len() {
 		name := v.towns.of(town)
 		for i, offset := range offsets {
-			if strings.HasPrefix(q[offset:], name) && follows(q[offset+len(name):], name, offset > 0) {
+			if strings.HasPrefix(q[offset:], name) && follows(q[offset+len(name):], name, offset > prefEnd) {
 				at[i].add(town)
 			}
 		}
@@ -120,10 +123,10 @@ func (t *table) townsAt(v view, q string, offsets []int) []bitset {
 // could be the beginning of another one, only a number can.
 func follows(rest, town string, afterCity bool) bool {
 	switch {
-	case rest == "":
-		return true
 	case town == "":
 		return afterCity && isNumber(rest)
+	case rest == "":
+		return true
 	case isDigit(rest[0]) && isDigit(town[len(town)-1]):
 		return false // in the middle of a number
 	}

@@ -2,6 +2,7 @@ package postal
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"sekisho/functions/internal/tools/postal/spelling"
@@ -46,6 +47,12 @@ func restAfter(text, done string, form func(string) string) string {
 	}
 	return ""
 }
+
+// particle is a small word between two kanji, which some write and some don't: 市谷 and
+// 市ヶ谷, 三宮 and 三ノ宮, 四谷 and 四ツ谷.
+var particle = regexp.MustCompile(`(\p{Han})[ケヶがガヵノの之ツッつっ](\p{Han})`)
+
+func withoutParticles(address string) string { return particle.ReplaceAllString(address, "$1$2") }
 
 // withoutCode takes a postal code off the front of an address.
 func withoutCode(address string) string {

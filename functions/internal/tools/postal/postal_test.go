@@ -148,6 +148,9 @@ func TestSearchReadsOnPastTheTown(t *testing.T) {
 		{"長野県上伊那郡宮田村7021番地", "3994301", "7021番地"},
 		{"京都市中京区寺町通御池上る上本能寺前町488", "6040925", "488"},
 		{"二十四軒四条1-2", "0630804", "1-2"},
+		{"京都市上京区下立売通新町西入薮ノ内町1", "6028041", "1"},
+		{"東京都霞が関1-1", "1000013", "1-1"},
+		{"東京都新宿区市ヶ谷本村町5-1", "1620845", "5-1"},
 	} {
 		got, err := Search(SearchRequest{Address: c.address})
 		if err != nil || len(got.Results) == 0 {
@@ -180,6 +183,7 @@ func TestNothingFoundSaysWhatToDo(t *testing.T) {
 		{SearchRequest{Address: "�"}, "Check the spelling"},
 		{SearchRequest{Address: "東京都千代田区丸の外"}, "千代田区 exists"},
 		{SearchRequest{Address: "札幌市北区存在町1-2"}, "search for 札幌市北区 to list its towns"},
+		{SearchRequest{Address: "京都市中京区上る上る"}, "京都市中京区 exists"},
 		{SearchRequest{Address: "内藤ビル"}, "names of buildings"}, // not the towns that are called 内
 	} {
 		got, err := Search(c.req)

@@ -109,17 +109,31 @@ func (t *table) byAddress(address string) (selection, error) {
 	if strings.Trim(key, "-") == "" {
 		return selection{}, toolerr.Invalid("address", "address has no name in it. Give a part of prefecture, city and town, such as 千代田区丸の内; to search by digits of a code, use prefix.")
 	}
-	reading, hasReading := spellReading(address)
-	match := t.containing(t.keys(), key)
-	if hasReading {
-		match = either(match, t.containing(t.readings(), reading))
+	found := t.spelled(address)
+	if short := withoutParticles(address); found.from == t.rows && short != address {
+		if again := t.spelled(short); again.from < t.rows {
+			again.note = strings.TrimSpace(fmt.Sprintf("Nothing is written %s: taken as %s. %s", toolerr.Quote(address), toolerr.Quote(short), again.note))
+			found = again
+		}
 	}
-	found := selection{key: "address:" + key, from: t.next(match, 0), to: t.rows, match: match}
-	if found.from == t.rows {
+	found.key = "address:" + key
+	return found, nil
+}
+
+// spelled chooses the places that have an address in their name or reading; if there are
+// none, those that it begins with.
+func (t *table) spelled(address string) selection {
+	key := spelling.Key(address)
+	reading, hasReading := spellReading(address)
+	found := selection{to: t.rows, match: t.containing(t.keys(), key)}
+	if hasReading {
+		found.match = either(found.match, t.containing(t.readings(), reading))
+	}
+	if found.from = t.next(found.match, 0); found.from == t.rows {
 		found.match, found.note = t.byBeginning(address, key, reading)
 		found.from = t.next(found.match, 0)
 	}
-	return found, nil
+	return found
 }
 
 // page collects up to limit rows from at on, and looks whether there are more.
