@@ -42,7 +42,7 @@ func Search(req SearchRequest) (SearchResponse, error) {
 		limit = *req.Limit
 	}
 	if limit < 1 || limit > maxLimit {
-		return SearchResponse{}, toolerr.Invalid("limit", "limit is %d. Give 1 to %d, or leave it out for %d.", limit, maxLimit, defaultLimit)
+		return SearchResponse{}, toolerr.Invalid("limit", "%d is out of range. Give 1 to %d, or leave it out for %d.", limit, maxLimit, defaultLimit)
 	}
 	t := data()
 	rows, err := t.selection(req)
@@ -67,13 +67,13 @@ type selection struct {
 func (t *table) selection(req SearchRequest) (selection, error) {
 	switch {
 	case req.Prefix != "" && req.Address != "":
-		return selection{}, toolerr.Invalid("address", "prefix and address were both given. Give one of them.")
+		return selection{}, toolerr.Invalid("address", "prefix and address were both given. Send one and leave the other out.")
 	case req.Prefix != "":
 		return t.byPrefix(req.Prefix)
 	case req.Address != "":
 		return t.byAddress(req.Address)
 	}
-	return selection{}, toolerr.Invalid("prefix", "Nothing to search for. Give prefix (the first 1 to 7 digits of a code) or address (part of prefecture, city and town).")
+	return selection{}, toolerr.Invalid("prefix", "Neither prefix nor address was given. Give one: prefix (the first 1 to 7 digits of a code) or address (part of prefecture, city and town).")
 }
 
 func (t *table) byPrefix(prefix string) (selection, error) {
@@ -99,15 +99,15 @@ func (t *table) byPrefix(prefix string) (selection, error) {
 
 func (t *table) byAddress(address string) (selection, error) {
 	if !utf8.ValidString(address) {
-		return selection{}, toolerr.Invalid("address", "address is not valid UTF-8. Send the text as UTF-8, percent-encoded in a URL.")
+		return selection{}, toolerr.Invalid("address", "The text is not valid UTF-8. Send it as UTF-8, percent-encoded in a URL.")
 	}
 	if n := utf8.RuneCountInString(address); n > maxAddressRunes {
-		return selection{}, toolerr.Invalid("address", "address has %d characters; the most is %d. Send prefecture, city and town only, without building or name.", n, maxAddressRunes)
+		return selection{}, toolerr.Invalid("address", "The address has %d characters; the most is %d. Send prefecture, city and town only, without building or name.", n, maxAddressRunes)
 	}
 	address = withoutCode(address)
 	key := spelling.Key(address)
 	if strings.Trim(key, "-") == "" {
-		return selection{}, toolerr.Invalid("address", "address has no name in it. Give a part of prefecture, city and town, such as 千代田区丸の内; to search by digits of a code, use prefix.")
+		return selection{}, toolerr.Invalid("address", "There is no name in it. Give a part of prefecture, city and town, such as 千代田区丸の内; to search by digits of a code, use prefix.")
 	}
 	found := t.spelled(address)
 	if short := withoutParticles(address); found.from == t.rows && short != address {
