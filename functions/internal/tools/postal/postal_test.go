@@ -112,6 +112,7 @@ func TestSearchFinds(t *testing.T) {
 		{SearchRequest{Address: "霞ヶ関"}, "1000013", "霞が関"},
 		{SearchRequest{Address: "札幌市北区北10条西"}, "0010010", "北区北十条西"},
 		{SearchRequest{Address: "札幌市西区２４軒"}, "0630801", "二十四軒"},
+		{SearchRequest{Address: "東池袋サンシャイン60 21階"}, "1706021", "サンシャイン６０２１階"},
 		{SearchRequest{Address: "廿日市市"}, "7380000", "廿日市市"},
 		{SearchRequest{Address: "塩釜市"}, "9850000", "塩竈市"},
 		{SearchRequest{Address: "岩手県洋野町"}, "0287900", "九戸郡洋野町"},

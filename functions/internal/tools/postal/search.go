@@ -129,7 +129,12 @@ func (t *table) spelled(address string) selection {
 	if hasReading {
 		found.match = either(found.match, t.containing(t.readings(), reading))
 	}
-	if found.from = t.next(found.match, 0); found.from == t.rows {
+	found.from = t.next(found.match, 0)
+	if joined := spelling.Key(strings.Join(strings.Fields(address), "")); found.from == t.rows && joined != key {
+		found.match = t.containing(t.keys(), joined) // the table has サンシャイン60 21階 in one
+		found.from = t.next(found.match, 0)
+	}
+	if found.from == t.rows {
 		found.match, found.note = t.byBeginning(address, key, reading)
 		found.from = t.next(found.match, 0)
 	}

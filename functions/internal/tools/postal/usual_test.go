@@ -30,7 +30,9 @@ func usual(p Place) map[string][]string {
 	}
 	add("digits for kanji", inDigits.Replace(whole))
 	add("full-width digits for kanji", width.Widen.String(inDigits.Replace(whole)))
-	add("kanji for digits", inKanji.Replace(whole))
+	if !strings.Contains(whole, "サンシャイン６０") { // which would be 六十 too
+		add("kanji for digits", inKanji.Replace(whole))
+	}
 	for _, group := range [][]string{{"ケ", "ヶ", "が", "ガ"}, {"ノ", "の", "之"}, {"ツ", "ッ", "つ"}} {
 		for _, other := range group {
 			add(group[0]+" "+strings.Join(group[1:], " "), swap(whole, group, other))
