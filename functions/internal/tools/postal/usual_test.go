@@ -1,6 +1,7 @@
 package postal
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +15,7 @@ func usual(p Place) map[string][]string {
 	whole := p.Prefecture + p.City + p.Town
 	all := map[string][]string{"as written": {whole}}
 	add := func(kind, address string) {
-		if address != whole {
+		if address != whole && !halfDigits.MatchString(address) {
 			all[kind] = append(all[kind], address)
 		}
 	}
@@ -30,9 +31,7 @@ func usual(p Place) map[string][]string {
 	}
 	add("digits for kanji", inDigits.Replace(whole))
 	add("full-width digits for kanji", width.Widen.String(inDigits.Replace(whole)))
-	if !strings.Contains(whole, "サンシャイン６０") { // which would be 六十 too
-		add("kanji for digits", inKanji.Replace(whole))
-	}
+	add("kanji for digits", inKanji.Replace(whole))
 	for _, group := range [][]string{{"ケ", "ヶ", "が", "ガ"}, {"ノ", "の", "之"}, {"ツ", "ッ", "つ"}} {
 		for _, other := range group {
 			add(group[0]+" "+strings.Join(group[1:], " "), swap(whole, group, other))
@@ -68,6 +67,9 @@ func usual(p Place) map[string][]string {
 	}
 	return all
 }
+
+// halfDigits is a number that nobody writes: partly in kanji, partly in digits.
+var halfDigits = regexp.MustCompile(`[一二三四五六七八九十百千廿][0-9０-９]+[条軒丁番線区号町地階]|[0-9０-９][一二三四五六七八九十百]+[条軒丁番線区号町地階]`)
 
 // swap replaces each of a group by one of it.
 func swap(text string, group []string, by string) string {

@@ -9,7 +9,8 @@ import (
 )
 
 // restoreTowns gives the rows that lost their town the one that another source has for the
-// code, and reports them. A code of several towns gets a row for each.
+// code, and takes the town off those that have a remark in its place (house numbers straight
+// after the city); it reports both. A code of several towns gets a row for each.
 func restoreTowns(w io.Writer, rows, other []row) []row {
 	byCode := map[string][]row{}
 	for _, r := range other {
@@ -18,6 +19,10 @@ func restoreTowns(w io.Writer, rows, other []row) []row {
 	var out []row
 	codes := 0
 	for _, r := range rows {
+		if strings.Contains(r.town, "の次に") && strings.HasSuffix(r.town, "番地以降がくる場合") {
+			fmt.Fprintf(w, "%s %s%s: a remark, not a town: %s\n", r.code, r.prefecture, r.city, r.town)
+			r.town, r.townKana = "", ""
+		}
 		towns := lostTowns(r, byCode[r.code])
 		if len(towns) == 0 {
 			out = append(out, r)
