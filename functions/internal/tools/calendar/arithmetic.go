@@ -36,7 +36,7 @@ func AddBusinessDays(req BusinessDaysRequest) (BusinessDaysResponse, error) {
 		return BusinessDaysResponse{}, err
 	}
 	if req.Days < -MaxDays || req.Days > MaxDays {
-		return BusinessDaysResponse{}, toolerr.Invalid("days", "days is %d. Give a whole number from -%d to %d.", req.Days, MaxDays, MaxDays)
+		return BusinessDaysResponse{}, toolerr.Invalid("days", "%d is out of range. Give a whole number from -%d to %d; for more, go on from the result of a first call.", req.Days, MaxDays, MaxDays)
 	}
 	c := countOf(req.BankHolidays)
 	nth := c.through(d) + req.Days // which business day it is, the first of the data being 1
@@ -48,10 +48,24 @@ func AddBusinessDays(req BusinessDaysRequest) (BusinessDaysResponse, error) {
 	}
 	result, ok := c.nth(nth)
 	if !ok {
-		return BusinessDaysResponse{}, toolerr.Outside("days",
-			"%d business days from %s lead out of the data, which goes from %s to %s. Give fewer days.", req.Days, d, firstDay, lastDay)
+		return BusinessDaysResponse{}, outsideData(c, d, req.Days)
 	}
 	return BusinessDaysResponse{Date: d.String(), Days: req.Days, Result: result.String(), Weekday: result.weekday().String()}, nil
+}
+
+// outsideData says on which side days lead out of the data, and which days do not.
+func outsideData(c count, d day, days int) error {
+	side, date := "after the end", "an earlier"
+	if days < 0 {
+		side, date = "before the beginning", "a later"
+	}
+	least, most := max(-c.before(d), -MaxDays), min(c.all()-c.through(d), MaxDays)
+	if most == 0 && c.before(d) == c.all() {
+		most = -1 // 0 would be the next business day
+	}
+	return toolerr.Outside("days",
+		"%d business days from %s is %s of the data (%s to %s). For this date give days from %d to %d, or give %s date.",
+		days, d, side, firstDay, lastDay, least, most, date)
 }
 
 // BusinessDaysBetweenRequest is the input of calendar.business_days_between.
@@ -90,7 +104,7 @@ func BusinessDaysBetween(req BusinessDaysBetweenRequest) (BusinessDaysBetweenRes
 }
 
 // count holds for each day how many business days there are before it, from the
-// first day of the data on; one entry more gives the number of all. So every
+// first day of the data on; one more entry gives the number of all. So every
 // operation is a subtraction or a binary search, however far it goes.
 type count []uint16
 
@@ -118,12 +132,13 @@ func countAll(bank bool) count {
 	return c
 }
 
+func (c count) all() int          { return int(c[len(c)-1]) }
 func (c count) before(d day) int  { return int(c[d-firstDay]) }
 func (c count) through(d day) int { return int(c[d-firstDay+1]) }
 
 // nth finds the n-th business day of the data, from 1 on.
 func (c count) nth(n int) (day, bool) {
-	if n < 1 || n > int(c[len(c)-1]) {
+	if n < 1 || n > c.all() {
 		return 0, false
 	}
 	i := sort.Search(len(c), func(i int) bool { return int(c[i]) >= n })

@@ -20,7 +20,7 @@ type BusinessDayRequest struct {
 }
 
 // BusinessDayResponse is the output of calendar.is_business_day. HolidayName is nil
-// if the day is no national holiday.
+// if the day is not a national holiday.
 type BusinessDayResponse struct {
 	Date          string  `json:"date"`
 	IsBusinessDay bool    `json:"is_business_day"`

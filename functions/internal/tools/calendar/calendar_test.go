@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +31,7 @@ func wantError(t interface {
 
 // What scripts/data/regenerate.sh printed when the data file was last made.
 const (
-	wantSHA256   = "7ffd27e0f258b9b577015e61f05d4e484b2a3fc6e8c797e634b54c236d44402f"
+	wantSHA256   = "e209ab9b861a40f298cf2d86e9ed1b24d61fcf3e937b399519f6c0a20f20fab2"
 	wantHolidays = 1329
 )
 
@@ -218,6 +220,46 @@ func TestResultsOutsideOfTheDataAreRefused(t *testing.T) {
 	for _, days := range []int{-10001, 10001, 1 << 40} {
 		_, err := AddBusinessDays(BusinessDaysRequest{Date: "2026-11-30", Days: days})
 		wantError(t, err, toolerr.InvalidArgument, "days")
+	}
+}
+
+// TestErrorsLeadTheRightWay: what an error tells to give succeeds, to the last day named.
+func TestErrorsLeadTheRightWay(t *testing.T) {
+	advice := regexp.MustCompile(`(before the beginning|after the end) of the data .* give days from (-?\d+) to (-?\d+), or give an? (earlier|later) date`)
+	for _, c := range []struct {
+		date         string
+		days         int
+		bank         bool
+		side, nearer string
+	}{
+		{"1970-01-02", -1, false, "before the beginning", "later"},
+		{"1970-01-05", -3, true, "before the beginning", "later"},
+		{"1971-01-01", -10000, true, "before the beginning", "later"},
+		{"2050-12-30", 1, false, "after the end", "earlier"},
+		{"2050-12-31", 0, false, "after the end", "earlier"},
+		{"2050-12-30", 0, true, "", ""},
+		{"2050-12-31", 0, true, "after the end", "earlier"},
+		{"2050-01-01", 10000, false, "after the end", "earlier"},
+	} {
+		_, err := AddBusinessDays(BusinessDaysRequest{Date: c.date, Days: c.days, BankHolidays: c.bank})
+		if c.side == "" {
+			if err != nil {
+				t.Errorf("%s %+d: %v", c.date, c.days, err)
+			}
+			continue
+		}
+		wantError(t, err, toolerr.OutOfRange, "days")
+		m := advice.FindStringSubmatch(err.Error())
+		if m == nil || m[1] != c.side || m[4] != c.nearer {
+			t.Errorf("%s %+d: %v", c.date, c.days, err)
+			continue
+		}
+		for _, text := range m[2:4] {
+			days, _ := strconv.Atoi(text)
+			if _, err := AddBusinessDays(BusinessDaysRequest{Date: c.date, Days: days, BankHolidays: c.bank}); err != nil {
+				t.Errorf("%s %+d: the error says to give %d, and then: %v", c.date, c.days, days, err)
+			}
+		}
 	}
 }
 

@@ -1,12 +1,11 @@
 // Package calendar knows the Japanese national holidays from 1970 to 2050 and does
-// arithmetic on business days. A business day is no Saturday, no Sunday and no
-// national holiday; with bank holidays also not 31 December to 3 January, when
+// arithmetic on business days. A business day is neither a Saturday or Sunday nor a
+// national holiday; with bank holidays, nor one of 31 December to 3 January, when
 // Japanese banks are closed by order (銀行法施行令 第5条).
 //
-// The holidays are those of holiday_jp (see scripts/data/README.md). Those of the
-// past and of this year and the next are law; equinoxes further ahead are computed
-// by astronomers and declared each February for the following year, and laws change:
-// far years are a forecast.
+// The holidays are those of holiday_jp, with some names corrected (see
+// scripts/data/README.md). Equinoxes are declared each February for the following year;
+// those further ahead are astronomers' forecasts, and laws change.
 package calendar
 
 import (

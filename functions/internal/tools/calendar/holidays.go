@@ -18,8 +18,8 @@ type HolidaysResponse struct {
 	Holidays []Holiday `json:"holidays"`
 }
 
-// Holiday is one national holiday. A substitute holiday (振替休日) has the name of the
-// holiday that it stands for in its own.
+// Holiday is one national holiday. The name of a substitute holiday (振替休日) begins with
+// that of the holiday that fell on a Sunday.
 type Holiday struct {
 	Date    string `json:"date"` // YYYY-MM-DD
 	Name    string `json:"name"`
@@ -31,7 +31,7 @@ type Holiday struct {
 // for a year without data.
 func Holidays(req HolidaysRequest) (HolidaysResponse, error) {
 	if req.Year < FirstYear || req.Year > LastYear {
-		return HolidaysResponse{}, toolerr.Outside("year", "year is %d, outside of the data. Give a year from %d to %d.", req.Year, FirstYear, LastYear)
+		return HolidaysResponse{}, toolerr.Outside("year", "%d is outside the data, which covers %d to %d. Don't send another year in its place; tell the user.", req.Year, FirstYear, LastYear)
 	}
 	list := holidays().list
 	newYear := func(year int) int {

@@ -75,20 +75,20 @@ func eraOf(t time.Time) era {
 func (e era) yearOf(t time.Time) int { return t.Year() - e.start.Year() + 1 }
 
 // ConvertEra gives a day in both calendars, from 1873-01-01 (明治6年) to 2100-12-31.
-// It is strict about eras: 昭和64年1月8日 never was, and the error says what that
+// It is strict about eras: there was no 昭和64年1月8日, and the error says what that
 // day is called.
 func ConvertEra(req EraRequest) (EraResponse, error) {
 	var day time.Time
 	var err error
 	switch {
 	case req.Date != "" && req.EraDate != "":
-		return EraResponse{}, toolerr.Invalid("era_date", "date and era_date were both given. Give one of them.")
+		return EraResponse{}, toolerr.Invalid("era_date", "date and era_date were both given. Send the one to convert and leave the other out.")
 	case req.Date != "":
 		day, err = parseGregorian(req.Date)
 	case req.EraDate != "":
 		day, err = parseEraDate(req.EraDate)
 	default:
-		err = toolerr.Invalid("date", "Nothing to convert. Give date (Gregorian, such as 2026-11-30) or era_date (Japanese, such as 令和8年11月30日).")
+		err = toolerr.Invalid("date", "Neither date nor era_date was given. Give one: date (Gregorian, such as 2026-11-30) or era_date (Japanese, such as 令和8年11月30日).")
 	}
 	if err != nil {
 		return EraResponse{}, err
@@ -114,15 +114,15 @@ func spellEraDate(day time.Time) string {
 func parseGregorian(text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil || len(text) != len(time.DateOnly) {
-		return time.Time{}, toolerr.Invalid("date", "date is %s, which is no date. Give an existing day as YYYY-MM-DD, such as 2026-11-30; a Japanese date belongs into era_date.", toolerr.Quote(text))
+		return time.Time{}, toolerr.Invalid("date", "%s is not a day of the calendar written as YYYY-MM-DD, such as 2026-11-30. Check it with the user if you can't tell which day is meant; a Japanese date goes into era_date.", toolerr.Quote(text))
 	}
 	return day, inEraRange("date", text, day)
 }
 
 func inEraRange(param, text string, day time.Time) error {
 	if day.Before(firstEraDay) || day.After(lastEraDay) {
-		return toolerr.Outside(param, "%s is %s, outside of what is converted. Give a day from %s (明治6年1月1日, when Japan took up the Gregorian calendar) to %s.",
-			param, text, firstEraDay.Format(time.DateOnly), lastEraDay.Format(time.DateOnly))
+		return toolerr.Outside(param, "%s can't be converted: only days from %s (明治6年1月1日, when Japan took up the Gregorian calendar) to %s can. Don't send another day in its place; check the year with the user.",
+			text, firstEraDay.Format(time.DateOnly), lastEraDay.Format(time.DateOnly))
 	}
 	return nil
 }

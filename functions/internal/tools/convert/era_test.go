@@ -53,7 +53,18 @@ func TestGregorianToEra(t *testing.T) {
 
 func TestEraToGregorian(t *testing.T) {
 	for in, want := range map[string]string{
-		"令和8年11月30日":     "2026-11-30",
+		"令和8年11月30日": "2026-11-30",
+		"平20.4.1":    "2008-04-01", "令元.5.1": "2019-05-01", "昭64/1/7": "1989-01-07", "大15-12-24": "1926-12-24", "明6.1.1": "1873-01-01",
+		"令和八年十一月三十日": "2026-11-30", "平成二十年四月一日": "2008-04-01", "昭和六十四年一月七日": "1989-01-07", "昭和六四年一月七日": "1989-01-07",
+		"令和元年五月一日": "2019-05-01", "令和二〇年〇一月零五日": "2038-01-05", "令和八年六月廿三日": "2026-06-23", "令和八年一月卅一日": "2026-01-31",
+		"令和弐年壱月参拾日": "2020-01-30", "令和八年11月三十日": "2026-11-30",
+		"平20・4・1": "2008-04-01", "平２０．４．１": "2008-04-01", "R8・11・30": "2026-11-30", "R8ｰ11ｰ30": "2026-11-30", "R8－11－30": "2026-11-30",
+		"R8−11−30": "2026-11-30", "R8‐11‐30": "2026-11-30", "R8―11―30": "2026-11-30", "R8、11、30": "2026-11-30", "R8 11 30": "2026-11-30",
+		"R.8.11.30": "2026-11-30", "R08.11.30": "2026-11-30", "R081130": "2026-11-30", "令和080401": "2026-04-01", "r8/11/30": "2026-11-30",
+		"Reiwa 8.11.30": "2026-11-30", "HEISEI 20/4/1": "2008-04-01", "Shōwa 64-1-7": "1989-01-07",
+		"\u200b令和8年\u200911月\ufeff30日": "2026-11-30", "㍻20年4月1日": "2008-04-01", "㍼64.1.7": "1989-01-07",
+		"令和8年11月30日（月）": "2026-11-30", "令和8年11月30日月曜日": "2026-11-30", "令和8年11月30日(月曜)": "2026-11-30",
+		"令和8年（2026年）11月30日": "2026-11-30", "2026年（令和8年）11月30日（月）": "2026-11-30",
 		"令和元年5月1日":       "2019-05-01",
 		"令和1年5月1日":       "2019-05-01",
 		"令和８年１１月３０日":     "2026-11-30",
@@ -113,7 +124,7 @@ func TestEraRefuses(t *testing.T) {
 	for _, in := range []string{
 		"2026-11-30", "令和", "令和8年", "令和8年11月", "令和8年11月30", "令和0年1月1日", "令和8年13月1日", "令和8年2月29日", "令和8年4月31日",
 		"令和8年0月1日", "令和8年1月0日", "X8.11.30", "R8.11/30", "R8年11.30", "R8-11-30日", "慶応3年1月1日", "R-8.11.30", "R8.11.30.", "R8.111.30",
-		"令和八年十一月三十日", "\xff", strings.Repeat("令", 5000), "平成17年2月29日",
+		"R8. 11 .30-", "R8 11.30", "R8113", "令和8年11月30日日", "和8.11.30", "\xff", strings.Repeat("令", 5000), "平成17年2月29日",
 	} {
 		_, err := ConvertEra(EraRequest{EraDate: in})
 		wantError(t, err, toolerr.InvalidArgument, "era_date")
@@ -137,6 +148,22 @@ func TestEraRefuses(t *testing.T) {
 	wantError(t, err, toolerr.InvalidArgument, "date")
 	_, err = ConvertEra(EraRequest{Date: "2026-11-30", EraDate: "R8.11.30"})
 	wantError(t, err, toolerr.InvalidArgument, "era_date")
+}
+
+// TestWhatADateSaysTwiceMustAgree: the error names what contradicts, and asks the user.
+func TestWhatADateSaysTwiceMustAgree(t *testing.T) {
+	for in, says := range map[string]string{
+		"令和8年11月30日（火）":     "a 月曜日",
+		"令和8年（2025年）11月30日": "令和8年 is 2026, not 2025",
+		"2025年（令和8年）11月30日": "令和8年 is 2026, not 2025",
+		"昭和64年1月8日":         "平成元年1月8日",
+	} {
+		_, err := ConvertEra(EraRequest{EraDate: in})
+		wantError(t, err, toolerr.InvalidArgument, "era_date")
+		if !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "Ask the user") {
+			t.Errorf("%s: the message should say %q: %s", in, says, err)
+		}
+	}
 }
 
 // TestEveryDayComesBack goes through all days that are converted, there and back.

@@ -77,11 +77,12 @@ func TestUnitsKnownValues(t *testing.T) {
 func TestUnitsAreFoundByUsualNames(t *testing.T) {
 	for name, id := range map[string]string{
 		"坪": "tsubo", "㎡": "m2", "m²": "m2", "ｋｇ": "kg", "KG": "kg", " Meter ": "m", "℃": "celsius", "°F": "fahrenheit", "K": "kelvin",
-		"μm": "um", "µm": "um", "升": "sho", "MB": "mb", "kB": "kb", "GiB": "gib", "Nautical Mile": "nmi", "㎞": "km", "町": "cho",
+		"μm": "um", "µm": "um", "升": "sho", "MB": "mb", "mL": "ml", "ML": "megaliter", "ｍｇ": "mg", "Mg": "megagram", "Mm": "megameter", "NM": "nmi", "B": "byte", "b": "bit",
+		"Mt": "megatonne", "fl. oz.": "floz", "gal (US)": "gal", "Imperial Gallon": "impgal", "short ton": "shortton", "京間": "kyoma", "キロメートル": "km", "㌔": "kg", "㍍": "m", "kB": "kb", "GiB": "gib", "Nautical Mile": "nmi", "㎞": "km",
 		"metres": "m", "miles": "mi", "inches": "in", "Pounds": "lb", "bits": "bit", "tons": "t", "feet": "ft",
 	} {
-		if u, ok := unitNamed(name); !ok || u.id != id {
-			t.Errorf("%s: got %q, want %q", name, u.id, id)
+		if found := unitsNamed(name); len(found) != 1 || found[0].id != id {
+			t.Errorf("%s: got %v, want %q", name, found, id)
 		}
 	}
 }
@@ -95,14 +96,95 @@ func TestNamesOfUnitsAreUnique(t *testing.T) {
 		if !known[u.dimension] || u.factor.Sign() <= 0 {
 			t.Errorf("%s: dimension %s, factor %s", u.id, u.dimension, u.factor)
 		}
-		for _, name := range append([]string{u.id}, u.aliases...) {
-			if other, doubled := seen[name]; doubled {
+		for _, name := range u.names {
+			key := u.dimension + " " + name
+			if other, doubled := seen[key]; doubled && len(unitsNamed(name)) < 2 {
 				t.Errorf("%q is %s and %s", name, other, u.id)
 			}
-			if foldUnit(name) != name {
-				t.Errorf("%q can't be found: it folds to %q", name, foldUnit(name))
+			if writtenUnit(name) != name {
+				t.Errorf("%q can't be found: it is read as %q", name, writtenUnit(name))
 			}
-			seen[name] = u.id
+			seen[key] = u.id
+		}
+	}
+	for id := range kinds {
+		if found := unitsNamed(id); len(found) == 0 || found[0].id != id && found[len(found)-1].id != id {
+			t.Errorf("kinds has %s, which is not a unit", id)
+		}
+	}
+}
+
+// TestCaseDecidesWhereItMustOnly: for every two names of units that differ in case only, each
+// means its own unit as it is written, and a third way is refused with both.
+func TestCaseDecidesWhereItMustOnly(t *testing.T) {
+	pairs := 0
+	for _, u := range units {
+		for _, v := range units {
+			for _, a := range u.names {
+				for _, b := range v.names {
+					if u.id == v.id || u.dimension != v.dimension || a == b || !strings.EqualFold(a, b) {
+						continue
+					}
+					pairs++
+					_, got, err := unitPair(u.id, a)
+					if a != "mt" && a != "MT" && (err != nil || got.id != u.id) {
+						t.Errorf("%s: got %s, %v; want %s", a, got.id, err, u.id)
+					}
+				}
+			}
+		}
+	}
+	if pairs == 0 {
+		t.Error("no pair found")
+	}
+	for name, ids := range map[string]string{"MG": "mg, megagram", "MM": "mm, megameter", "Nm": "nm, nmi", "mt": "t, megatonne", "MT": "t, megatonne"} {
+		_, err := ConvertUnits(UnitsRequest{1, name, name})
+		wantError(t, err, toolerr.InvalidArgument, "from")
+		if !strings.Contains(err.Error(), "Give one of "+ids) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestUnitsSayWhatWasUnderstood(t *testing.T) {
+	for _, c := range []struct {
+		value        float64
+		from, to     string
+		want         float64
+		fromID, note string
+	}{
+		{1, "Mg", "kg", 1000, "megagram", "Mg is 1000 kg; the milligram is mg."},
+		{1000, "mg", "g", 1, "mg", ""},
+		{1, "gallon", "l", 3.785411784, "gal", "US gallon"},
+		{1, "imperial gallon", "l", 4.54609, "impgal", ""},
+		{1, "US gallon", "l", 3.785411784, "gal", ""},
+		{2, "pints", "floz", 32, "pt", "US liquid pint"},
+		{1, "ton", "kg", 1000, "t", "metric ton"},
+		{1, "tonne", "kg", 1000, "t", ""},
+		{6, "畳", "m2", 1200.0 / 121, "jo", "kyoma 1.82"},
+		{6, "京間", "m2", 10.9443, "kyoma", ""},
+		{8, "oz", "ml", 236.588236500, "floz", "US fluid ounce"},
+		{8, "oz", "g", 226.796185, "oz", "avoirdupois"},
+		{2, "kt", "t", 2000, "kilotonne", "1000 metric tons"},
+		{2, "kt", "km/h", 3.704, "kn", "knot"},
+		{1, "町", "m2", 1200000.0 / 121, "chobu", "an area"},
+		{1, "町", "m", 1200.0 / 11, "cho", "a length"},
+		{1, "MB", "kb", 1000, "mb", "2^20 are mib"},
+		{9007199254740993, "m", "km", 9007199254740.992, "m", "read as 9007199254740992"},
+		{9007199254740991, "m", "km", 9007199254740.991, "m", ""},
+		{-1e300, "m", "km", -1e297, "m", "read as -1e+300"},
+	} {
+		got, err := ConvertUnits(UnitsRequest{c.value, c.from, c.to})
+		if err != nil || got.Result != c.want || got.From != c.fromID {
+			t.Errorf("%v %s in %s: got %+v, %v; want %v %s", c.value, c.from, c.to, got, err, c.want, c.fromID)
+			continue
+		}
+		note := ""
+		if got.Note != nil {
+			note = *got.Note
+		}
+		if (note == "") != (c.note == "") || !strings.Contains(note, c.note) {
+			t.Errorf("%v %s in %s: note %q, want %q", c.value, c.from, c.to, note, c.note)
 		}
 	}
 }
@@ -126,8 +208,8 @@ func TestUnitsRefuse(t *testing.T) {
 		{UnitsRequest{1, strings.Repeat("m", 100000), "m"}, toolerr.InvalidArgument, "from", []string{"length"}},
 		{UnitsRequest{math.NaN(), "m", "m"}, toolerr.InvalidArgument, "value", nil},
 		{UnitsRequest{math.Inf(1), "m", "m"}, toolerr.InvalidArgument, "value", nil},
-		{UnitsRequest{1e308, "km", "nm"}, toolerr.OutOfRange, "value", nil},
-		{UnitsRequest{5e-324, "nm", "km"}, toolerr.OutOfRange, "value", nil},
+		{UnitsRequest{1e308, "km", "nm"}, toolerr.OutOfRange, "value", []string{"too large a number", "larger than nm"}},
+		{UnitsRequest{5e-324, "nm", "km"}, toolerr.OutOfRange, "value", []string{"too small a number", "smaller than km"}},
 		{UnitsRequest{-274, "celsius", "kelvin"}, toolerr.OutOfRange, "value", []string{"absolute zero"}},
 		{UnitsRequest{-0.1, "kelvin", "kelvin"}, toolerr.OutOfRange, "value", nil},
 	} {

@@ -32,10 +32,10 @@ type WidthResponse struct {
 // counterpart stays as it is: kanji, hiragana, ヰ, ヱ, ヮ, ヵ, ヶ.
 func ConvertWidth(req WidthRequest) (WidthResponse, error) {
 	if !utf8.ValidString(req.Text) {
-		return WidthResponse{}, toolerr.Invalid("text", "text is not valid UTF-8. Send the text as UTF-8.")
+		return WidthResponse{}, toolerr.Invalid("text", "The text is not valid UTF-8. Send it as UTF-8.")
 	}
 	if n := utf8.RuneCountInString(req.Text); n > MaxWidthRunes {
-		return WidthResponse{}, toolerr.Invalid("text", "text has %d characters, at most %d are converted at once. Send it in parts.", n, MaxWidthRunes)
+		return WidthResponse{}, toolerr.Invalid("text", "The text has %d characters; at most %d are converted at once. Send it in parts, cut at line ends or spaces.", n, MaxWidthRunes)
 	}
 	scope, err := parseScope(req.Scope)
 	if err != nil {
@@ -47,7 +47,7 @@ func ConvertWidth(req WidthRequest) (WidthResponse, error) {
 	case "full":
 		return WidthResponse{Text: req.Text, Result: widen(req.Text, scope)}, nil
 	}
-	return WidthResponse{}, toolerr.Invalid("to", "to is %s. Give half or full.", toolerr.Quote(req.To))
+	return WidthResponse{}, toolerr.Invalid("to", "%s is not a width. Give half or full.", toolerr.Quote(req.To))
 }
 
 // scope is which characters are converted.
@@ -62,7 +62,7 @@ func parseScope(name string) (scope, error) {
 	case "all", "":
 		return scope{ascii: true, kana: true, signs: true}, nil
 	}
-	return scope{}, toolerr.Invalid("scope", "scope is %s. Give ascii, kana or all, or leave it out for all.", toolerr.Quote(name))
+	return scope{}, toolerr.Invalid("scope", "%s is not a scope. Give ascii, kana or all, or leave it out for all.", toolerr.Quote(name))
 }
 
 // The voicing marks, as characters of their own and as marks joined to a letter.

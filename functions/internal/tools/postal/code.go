@@ -2,20 +2,19 @@ package postal
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
+	"sekisho/functions/internal/tools/japanese"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
 const codeDigits = 7
 
-// hyphens are the characters that people and input methods type for the hyphen of
-// a postal code: hyphens, dashes, the minus sign, and the long-vowel mark.
-const hyphens = "-‐‑‒–—―−ー－ｰ─﹣"
-
 // ParseCode reads a postal code as people write it and gives its seven digits.
-// Accepted: 1000001 and 100-0001, half- or full-width, with any usual hyphen or
-// minus, a leading 〒, and spaces around. The error is a toolerr.InvalidArgument
+// Accepted: 1000001 and 100-0001 in half-width, full-width or kanji digits, with any hyphen,
+// dash or minus (see japanese.IsHyphen) or a space after the third, a leading postal mark,
+// spaces around, and zero-width characters anywhere. The error is a toolerr.InvalidArgument
 // for the parameter postal_code.
 func ParseCode(text string) (string, error) {
 	digits, ok := codeOf(text)
@@ -37,27 +36,31 @@ func parsePrefix(text string) (string, error) {
 	return digits, nil
 }
 
+// postalMarks are 〒 and its kin.
+const postalMarks = "〒〶〠\U0001F3E3"
+
 // codeOf gives the digits of a whole or partial code, at most seven. A hyphen is
 // allowed once, after the third digit.
 func codeOf(text string) (digits string, ok bool) {
-	text = strings.TrimSpace(text) // U+3000 is a space too
-	text = strings.TrimSpace(strings.TrimPrefix(text, "〒"))
+	text = strings.TrimFunc(text, japanese.IsBlank)
+	if mark, size := utf8.DecodeRuneInString(text); size > 1 && strings.ContainsRune(postalMarks, mark) {
+		text = strings.TrimLeftFunc(text[size:], japanese.IsBlank)
+	}
 	var out [codeDigits]byte
 	n, hyphen := 0, false
 	for _, r := range text {
-		switch {
-		case r >= '０' && r <= '９':
-			r -= '０' - '0'
-			fallthrough
-		case r >= '0' && r <= '9':
+		if digit, ok := japanese.Digit(r); ok {
 			if n == codeDigits {
 				return "", false
 			}
-			out[n] = byte(r)
+			out[n] = digit
 			n++
-		case n == 3 && !hyphen && r != utf8.RuneError && strings.ContainsRune(hyphens, r):
+			continue
+		}
+		switch {
+		case n == 3 && !hyphen && japanese.IsHyphen(r):
 			hyphen = true
-		default:
+		case unicode.IsSpace(r) && n != 3, !japanese.IsBlank(r):
 			return "", false
 		}
 	}

@@ -41,5 +41,5 @@ func (s selection) sum() uint32 {
 }
 
 func badCursor() error {
-	return toolerr.Invalid("cursor", "cursor does not belong to this search. Pass next_cursor of the page before unchanged, with the same prefix or address, or leave cursor out to begin again.")
+	return toolerr.Invalid("cursor", "The cursor is not from this search, or the data has changed since. Pass next_cursor of the page before unchanged, with the same prefix or address, or leave cursor out to start over.")
 }

@@ -8,11 +8,14 @@ import (
 	"iter"
 	"strconv"
 
+	"sekisho/functions/internal/tools/postal/spelling"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
-// Place is one town of a postal code. Readings are in full-width katakana; Town is
-// empty where the code stands for all that has no code of its own in the city.
+// Place is one town of a postal code. Readings are in full-width katakana; that of a few
+// towns is not known and empty. Town is empty where addresses have none (a village that is
+// one whole, house numbers straight after the city's name) and where the code is for all
+// that has no code of its own in the city.
 type Place struct {
 	PostalCode     string `json:"postal_code"`
 	Prefecture     string `json:"prefecture"`
@@ -64,7 +67,7 @@ func Lookup(req LookupRequest) (LookupResponse, error) {
 }
 
 // place spells out one row.
-func (t table) place(row int) Place {
+func (t *table) place(row int) Place {
 	city, town := t.city(row), t.town(row)
 	pref := int(t.prefOf[city])
 	return Place{
@@ -72,9 +75,9 @@ func (t table) place(row int) Place {
 		Prefecture:     t.prefectures.textOf(pref),
 		City:           t.cities.textOf(city),
 		Town:           t.towns.textOf(town),
-		PrefectureKana: decodeKana(t.prefectures.kanaOf(pref)),
-		CityKana:       decodeKana(t.cities.kanaOf(city)),
-		TownKana:       decodeKana(t.towns.kanaOf(town)),
+		PrefectureKana: spelling.DecodeReading(t.prefectures.reading.of(pref)),
+		CityKana:       spelling.DecodeReading(t.cities.reading.of(city)),
+		TownKana:       spelling.DecodeReading(t.towns.reading.of(town)),
 	}
 }
 

@@ -1,107 +1,132 @@
 package postal
 
 import (
+	"bytes"
+	"sort"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
-// composed makes half-width katakana full-width and full-width ASCII half-width,
-// with every mark joined to its letter.
-func composed(text string) string { return norm.NFKC.String(text) }
+// view is one way to compare all names: by their keys or by their readings.
+type view struct {
+	prefectures, cities, towns column
+	county, ward               string // what a county ends with, and a city that has wards
+}
 
-// matcher tells whether a row's address, or its reading, contains the query.
-func (t table) matcher(query string) func(row int) bool {
-	var finds []finder
-	for _, q := range spellings(query) {
-		finds = append(finds, t.finder(q, names.textOf))
+func (t *table) keys() view {
+	return view{t.prefectures.key, t.cities.key, t.towns.key, "郡", "市"}
+}
+
+// readings has no end of a city with wards: シ is in too many names.
+func (t *table) readings() view {
+	county, _ := spellReading("グン")
+	return view{t.prefectures.reading, t.cities.reading, t.towns.reading, county, ""}
+}
+
+// maxCuts is how many characters of a query the end of a city's name can be: more than
+// the longest name has.
+const maxCuts = 64
+
+// containing gives the rows whose prefecture+city+town contains q; after the prefecture,
+// the county (郡) may be missing. Rows are not joined one by one: all towns are searched
+// at once, and prefecture and city are judged once per city.
+func (t *table) containing(v view, q string) rowSet {
+	inTown := v.towns.containing(q)
+	whole := make([]bool, t.cityCount)
+	split := make([]uint64, t.cityCount) // bit i: the city ends with q[:cuts[i]]
+	cuts := innerCuts(q)
+	used := uint64(0)
+	needle, joined := []byte(q), []byte(nil)
+	for city := range t.cityCount {
+		pref, name := v.prefectures.of(int(t.prefOf[city])), v.cities.of(city)
+		for _, from := range [...]int{0, t.afterCounty(v, city)} {
+			joined = append(append(joined[:0], pref...), name[from:]...)
+			whole[city] = whole[city] || bytes.Contains(joined, needle)
+			for i, cut := range cuts {
+				if bytes.HasSuffix(joined, needle[:cut]) {
+					split[city] |= 1 << i
+				}
+			}
+		}
+		used |= split[city]
 	}
-	if reading, ok := encodeKana(katakana(query)); ok {
-		finds = append(finds, t.finder(reading, names.kanaOf))
+	candidates := v.towns.none()
+	candidates.addAll(inTown)
+	var begins [maxCuts]bitset
+	for i := range bitsOf(used) {
+		begins[i] = v.towns.beginning(q[cuts[i]:])
+		candidates.addAll(begins[i])
 	}
-	return func(row int) bool {
-		for i := range finds {
-			if finds[i].match(t.city(row), t.town(row)) {
+	return rowSet{cities: whole, towns: candidates, exact: func(city, town int) bool {
+		if inTown.has(town) {
+			return true
+		}
+		for i := range bitsOf(split[city]) {
+			if begins[i].has(town) {
 				return true
 			}
 		}
 		return false
-	}
+	}}
 }
 
-// finder looks for one needle in prefecture+city+town without joining them: the
-// joined prefecture and city are judged once per city, not once per row.
-type finder struct {
-	needle string
-	town   func(i int) string
-	whole  []bool     // by city: prefecture+city contains the needle already
-	split  [][]string // by city: what the town must begin with, the rest being in the city's end
-}
-
-func (t table) finder(needle string, column func(names, int) string) finder {
-	f := finder{
-		needle: needle,
-		town:   func(i int) string { return column(t.towns, i) },
-		whole:  make([]bool, t.cityCount),
-		split:  make([][]string, t.cityCount),
-	}
-	for city := range t.cityCount {
-		name := column(t.prefectures, int(t.prefOf[city])) + column(t.cities, city)
-		f.whole[city] = strings.Contains(name, needle)
-		for cut := 1; cut < len(needle); cut++ {
-			if strings.HasSuffix(name, needle[:cut]) {
-				f.split[city] = append(f.split[city], needle[cut:])
-			}
+// innerCuts are the places between the characters of q, the first maxCuts of them.
+func innerCuts(q string) []int {
+	cuts := make([]int, 0, maxCuts)
+	for at := range q {
+		if at > 0 && len(cuts) < maxCuts {
+			cuts = append(cuts, at)
 		}
 	}
-	return f
+	return cuts
 }
 
-func (f *finder) match(city, town int) bool {
-	if f.whole[city] {
-		return true
+// afterCounty is where the name of a city goes on after its 郡; 0 if it is in none.
+func (t *table) afterCounty(v view, city int) int {
+	key := t.cities.key.of(city)
+	if !strings.HasSuffix(key, "町") && !strings.HasSuffix(key, "村") || !strings.Contains(key, "郡") {
+		return 0
 	}
-	name := f.town(town)
-	if strings.Contains(name, f.needle) {
-		return true
+	if at := strings.Index(v.cities.of(city), v.county); at > 0 {
+		return at + len(v.county)
 	}
-	for _, rest := range f.split[city] {
-		if strings.HasPrefix(name, rest) {
-			return true
-		}
-	}
-	return false
+	return 0
 }
 
-// spellings gives the query and its variants with ケ, ヶ and が, which place names
-// are written with interchangeably (霞ヶ関 is 霞が関 in the data, 旭ヶ丘 is 旭ケ丘).
-func spellings(query string) []string {
-	all := []string{query}
-	if !strings.ContainsAny(query, "ケヶが") {
-		return all
+// afterCity is where the ward begins in the name of a city that has wards, else 0.
+func (t *table) afterCity(v view, city int) int {
+	name := v.cities.of(city)
+	if v.ward == "" || !strings.HasSuffix(name, "区") {
+		return 0
 	}
-	for _, kana := range []string{"ケ", "ヶ", "が"} {
-		variant := strings.NewReplacer("ケ", kana, "ヶ", kana, "が", kana).Replace(query)
-		if variant != query {
-			all = append(all, variant)
-		}
+	if at := strings.Index(name, v.ward); at > 0 {
+		return at + len(v.ward)
 	}
-	return all
+	return 0
 }
 
-// katakana gives a query in the form of the readings: hiragana as katakana, digits
-// and letters half-width.
-func katakana(query string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'ぁ' && r <= 'ゖ':
-			return r + 'ァ' - 'ぁ'
-		case r >= '！' && r <= '～':
-			return r - '！' + '!'
-		case r == utf8.RuneError:
-			return '?' // in no reading
+// none is an empty set of indexes into a column.
+func (c column) none() bitset { return make(bitset, c.len()/64+1) }
+
+// containing gives the strings that have q in them, beginning those that begin with it.
+func (c column) containing(q string) bitset { return c.search(q, false) }
+func (c column) beginning(q string) bitset  { return c.search(q, true) }
+
+// search looks through all strings at once.
+func (c column) search(q string, atBegin bool) bitset {
+	found := c.none()
+	for from := 0; ; {
+		at := strings.Index(c.all[from:], q)
+		if at < 0 {
+			return found
 		}
-		return r
-	}, query)
+		at += from
+		from = at + 1
+		i := sort.Search(c.len(), func(i int) bool { return u24(c.at, i+1) > at })
+		end := u24(c.at, i+1)
+		if at+len(q) > end || atBegin && at > u24(c.at, i) {
+			continue // it goes on in the next string, or is inside of this one
+		}
+		found.add(i)
+		from = end
+	}
 }

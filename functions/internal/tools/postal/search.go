@@ -1,10 +1,12 @@
 package postal
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"sekisho/functions/internal/tools/postal/spelling"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
@@ -23,21 +25,24 @@ type SearchRequest struct {
 }
 
 // SearchResponse is one page of postal.search, in order of code. NextCursor is nil
-// on the last page.
+// on the last page. Note says what of the address was left out to find these, or why
+// nothing was found and what to try; nil if there is nothing to say.
 type SearchResponse struct {
 	Results    []Place `json:"results"`
 	NextCursor *string `json:"next_cursor"`
+	Note       *string `json:"note"`
 }
 
 // Search finds places by the beginning of their code or by a part of their address
-// in kanji or kana. Nothing found is an empty page and no error.
+// in kanji or kana, in any usual spelling (see spelling.Key). An address may go on after
+// the town. Nothing found is an empty page with a note, and no error.
 func Search(req SearchRequest) (SearchResponse, error) {
 	limit := defaultLimit
 	if req.Limit != nil {
 		limit = *req.Limit
 	}
 	if limit < 1 || limit > maxLimit {
-		return SearchResponse{}, toolerr.Invalid("limit", "limit is %d. Give 1 to %d, or leave it out for %d.", limit, maxLimit, defaultLimit)
+		return SearchResponse{}, toolerr.Invalid("limit", "%d is out of range. Give 1 to %d, or leave it out for %d.", limit, maxLimit, defaultLimit)
 	}
 	t := data()
 	rows, err := t.selection(req)
@@ -55,22 +60,23 @@ func Search(req SearchRequest) (SearchResponse, error) {
 type selection struct {
 	key      string // what was searched for, in one normal form
 	from, to int
-	match    func(row int) bool
+	match    rowSet
+	note     string
 }
 
-func (t table) selection(req SearchRequest) (selection, error) {
+func (t *table) selection(req SearchRequest) (selection, error) {
 	switch {
 	case req.Prefix != "" && req.Address != "":
-		return selection{}, toolerr.Invalid("address", "prefix and address were both given. Give one of them.")
+		return selection{}, toolerr.Invalid("address", "prefix and address were both given. Send one and leave the other out.")
 	case req.Prefix != "":
 		return t.byPrefix(req.Prefix)
 	case req.Address != "":
 		return t.byAddress(req.Address)
 	}
-	return selection{}, toolerr.Invalid("prefix", "Nothing to search for. Give prefix (the first 1 to 7 digits of a code) or address (part of prefecture, city and town).")
+	return selection{}, toolerr.Invalid("prefix", "Neither prefix nor address was given. Give one: prefix (the first 1 to 7 digits of a code) or address (part of prefecture, city and town).")
 }
 
-func (t table) byPrefix(prefix string) (selection, error) {
+func (t *table) byPrefix(prefix string) (selection, error) {
 	digits, err := parsePrefix(prefix)
 	if err != nil {
 		return selection{}, err
@@ -80,35 +86,68 @@ func (t table) byPrefix(prefix string) (selection, error) {
 	for range codeDigits - len(digits) {
 		first, width = first*10, width*10
 	}
-	return selection{
-		key:   "prefix:" + digits,
-		from:  t.firstFrom(first),
-		to:    t.firstFrom(first + width),
-		match: func(int) bool { return true },
-	}, nil
+	found := selection{
+		key:  "prefix:" + digits,
+		from: t.firstFrom(first),
+		to:   t.firstFrom(first + width),
+	}
+	if found.from == found.to {
+		found.note = fmt.Sprintf("No postal code in the data begins with %s (codes of single companies and offices are not included). Check the digits, or search by address.", digits)
+	}
+	return found, nil
 }
 
-func (t table) byAddress(address string) (selection, error) {
+func (t *table) byAddress(address string) (selection, error) {
 	if !utf8.ValidString(address) {
-		return selection{}, toolerr.Invalid("address", "address is not valid UTF-8. Send the text as UTF-8, percent-encoded in a URL.")
+		return selection{}, toolerr.Invalid("address", "The text is not valid UTF-8. Send it as UTF-8, percent-encoded in a URL.")
 	}
 	if n := utf8.RuneCountInString(address); n > maxAddressRunes {
-		return selection{}, toolerr.Invalid("address", "address has %d characters, at most %d are searched. Give a part of prefecture, city and town, without building or name.", n, maxAddressRunes)
+		return selection{}, toolerr.Invalid("address", "The address has %d characters; the most is %d. Send prefecture, city and town only, without building or name.", n, maxAddressRunes)
 	}
-	query := fold(address)
-	if query == "" {
-		return selection{}, toolerr.Invalid("address", "address is blank. Give a part of prefecture, city and town, such as 千代田区丸の内.")
+	address = withoutCode(address)
+	key := spelling.Key(address)
+	if strings.Trim(key, "-") == "" {
+		return selection{}, toolerr.Invalid("address", "There is no name in it. Give a part of prefecture, city and town, such as 千代田区丸の内; to search by digits of a code, use prefix.")
 	}
-	return selection{key: "address:" + query, to: t.rows, match: t.matcher(query)}, nil
+	found := t.spelled(address)
+	if short := withoutParticles(address); found.from == t.rows && short != address {
+		if again := t.spelled(short); again.from < t.rows {
+			again.note = strings.TrimSpace(fmt.Sprintf("Nothing is written %s: taken as %s. %s", toolerr.Quote(address), toolerr.Quote(short), again.note))
+			found = again
+		}
+	}
+	found.key = "address:" + key
+	return found, nil
+}
+
+// spelled chooses the places that have an address in their name or reading; if there are
+// none, those that it begins with.
+func (t *table) spelled(address string) selection {
+	key := spelling.Key(address)
+	reading, hasReading := spellReading(address)
+	found := selection{to: t.rows, match: t.containing(t.keys(), key)}
+	if hasReading {
+		found.match = either(found.match, t.containing(t.readings(), reading))
+	}
+	found.from = t.next(found.match, 0)
+	if joined := spelling.Key(strings.Join(strings.Fields(address), "")); found.from == t.rows && joined != key {
+		found.match = t.containing(t.keys(), joined) // the table has サンシャイン60 21階 in one
+		found.from = t.next(found.match, 0)
+	}
+	if found.from == t.rows {
+		found.match, found.note = t.byBeginning(address, key, reading)
+		found.from = t.next(found.match, 0)
+	}
+	return found
 }
 
 // page collects up to limit rows from at on, and looks whether there are more.
-func (t table) page(rows selection, at, limit int) SearchResponse {
+func (t *table) page(rows selection, at, limit int) SearchResponse {
 	page := SearchResponse{Results: []Place{}}
-	for row := at; row < rows.to; row++ {
-		if !rows.match(row) {
-			continue
-		}
+	if rows.note != "" {
+		page.Note = &rows.note
+	}
+	for row := t.next(rows.match, at); row < rows.to; row = t.next(rows.match, row+1) {
 		if len(page.Results) == limit {
 			cursor := cursorAt(rows, row)
 			page.NextCursor = &cursor
@@ -117,18 +156,4 @@ func (t table) page(rows selection, at, limit int) SearchResponse {
 		page.Results = append(page.Results, t.place(row))
 	}
 	return page
-}
-
-// fold brings an address into the form of the data: no spaces, full-width digits
-// and letters, full-width katakana.
-func fold(address string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ' || r == '　' || r == '\t' || r == '\n' || r == '\r':
-			return -1
-		case r > ' ' && r <= '~':
-			return r - '!' + '！'
-		}
-		return r
-	}, composed(address))
 }

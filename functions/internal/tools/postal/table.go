@@ -15,32 +15,52 @@ import (
 //
 // Layout, all numbers little-endian (gen/encode.go writes it):
 //
-//	header   magic "SKPOST1\n", then 5 uint32: rows, prefectures, cities, towns,
+//	header   magic "SKPOST2\n", then 5 uint32: rows, prefectures, cities, towns,
 //	         CRC-32 (IEEE) of all that follows
 //	codes    rows × 3 bytes, ascending
 //	cityOf   rows × 2 bytes, index into cities
 //	townOf   rows × 3 bytes, index into towns
 //	prefOf   cities × 1 byte, index into prefectures
 //	then the tables of prefectures, cities and towns, each:
-//	         (n+1) × 3 bytes of text offsets, (n+1) × 3 bytes of kana offsets,
-//	         text (UTF-8), kana (see kana.go)
+//	         the keys (see spelling.Key), the readings (see spelling.DecodeReading),
+//	         3 bytes m, m × 3 bytes of ascending indexes, and m texts: the names that
+//	         are not written like their key
+//
+// A column of n strings is (n+1) × 3 bytes of offsets, then the strings.
 //
 //go:embed postal.bin
 var embedded string
 
 const (
-	magic      = "SKPOST1\n"
+	magic      = "SKPOST2\n"
 	headerSize = len(magic) + 5*4
 )
 
-// names is a table of names with their readings.
-type names struct {
-	textAt, kanaAt string // offsets, 3 bytes each, one more than there are names
-	text, kana     string
+// column is a list of strings.
+type column struct {
+	at  string // offsets into all, 3 bytes each, one more than there are strings
+	all string
 }
 
-func (n names) textOf(i int) string { return n.text[u24(n.textAt, i):u24(n.textAt, i+1)] }
-func (n names) kanaOf(i int) string { return n.kana[u24(n.kanaAt, i):u24(n.kanaAt, i+1)] }
+func (c column) of(i int) string { return c.all[u24(c.at, i):u24(c.at, i+1)] }
+func (c column) len() int        { return len(c.at)/3 - 1 }
+
+// names is a table of names. Search compares keys and readings; most names are written
+// like their key, so that only the others are kept besides.
+type names struct {
+	key, reading column
+	unlike       string // indexes of the names that are not like their key
+	text         column // those names
+}
+
+// textOf gives a name as it is written.
+func (n names) textOf(i int) string {
+	at := sort.Search(n.text.len(), func(j int) bool { return u24(n.unlike, j) >= i })
+	if at < n.text.len() && u24(n.unlike, at) == i {
+		return n.text.of(at)
+	}
+	return n.key.of(i)
+}
 
 // table is a view of the embedded data; it holds slices of it and owns nothing.
 type table struct {
@@ -50,11 +70,11 @@ type table struct {
 }
 
 // data is the embedded table, cut into its parts when first asked for.
-var data = sync.OnceValue(func() table { return open(embedded) })
+var data = sync.OnceValue(func() *table { return open(embedded) })
 
 // open cuts raw into its parts. The test suite checks the embedded data against
 // its checksum and walks every row, so reading needs no checks of its own.
-func open(raw string) table {
+func open(raw string) *table {
 	if !strings.HasPrefix(raw, magic) {
 		panic("postal: the embedded data has another layout than this code; run scripts/data/regenerate.sh")
 	}
@@ -68,24 +88,29 @@ func open(raw string) table {
 		rest = rest[n:]
 		return part
 	}
+	cutColumn := func(n int) column {
+		at := cut(3 * (n + 1))
+		return column{at: at, all: cut(u24(at, n))}
+	}
 	cutNames := func(n int) names {
-		t := names{textAt: cut(3 * (n + 1)), kanaAt: cut(3 * (n + 1))}
-		t.text, t.kana = cut(u24(t.textAt, n)), cut(u24(t.kanaAt, n))
+		t := names{key: cutColumn(n), reading: cutColumn(n)}
+		unlike := u24(cut(3), 0)
+		t.unlike, t.text = cut(3*unlike), cutColumn(unlike)
 		return t
 	}
-	t := table{rows: count(0), cityCount: count(2)}
+	t := &table{rows: count(0), cityCount: count(2)}
 	t.codes, t.cityOf, t.townOf = cut(3*t.rows), cut(2*t.rows), cut(3*t.rows)
 	t.prefOf = cut(t.cityCount)
 	t.prefectures, t.cities, t.towns = cutNames(count(1)), cutNames(t.cityCount), cutNames(count(3))
 	return t
 }
 
-func (t table) code(row int) int { return u24(t.codes, row) }
-func (t table) city(row int) int { return u16(t.cityOf, row) }
-func (t table) town(row int) int { return u24(t.townOf, row) }
+func (t *table) code(row int) int { return u24(t.codes, row) }
+func (t *table) city(row int) int { return u16(t.cityOf, row) }
+func (t *table) town(row int) int { return u24(t.townOf, row) }
 
 // firstFrom is the first row whose code is at least code.
-func (t table) firstFrom(code int) int {
+func (t *table) firstFrom(code int) int {
 	return sort.Search(t.rows, func(row int) bool { return t.code(row) >= code })
 }
 

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -40,6 +41,7 @@ func run(args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	days = correct(w, days)
 	text, err := encode(days)
 	if err != nil {
 		return err
@@ -62,6 +64,50 @@ func parse(source string) ([]day, error) {
 		return nil, fmt.Errorf("read %d of %d holidays: the source has another form than expected", len(days), strings.Count(source, "date:"))
 	}
 	return days, nil
+}
+
+// substitute is what a substitute holiday has after the name of the holiday that it is for.
+const substitute = " 振替休日"
+
+// correct mends the names that the source has wrong, and reports them: a substitute holiday
+// is for the holiday on the Sunday before (祝日法 第3条第2項: the next day that is no holiday
+// itself), and 体育の日 became スポーツの日 in 2020 (平成30年法律第57号).
+func correct(w io.Writer, days []day) []day {
+	days = slices.Clone(days)
+	byDate := map[string]day{}
+	for _, d := range days {
+		byDate[d.date] = d
+	}
+	for i, d := range days {
+		right := d
+		right.english = strings.TrimSuffix(d.english, ".")
+		if strings.HasSuffix(d.name, substitute) {
+			right.name = onSunday(d.date, byDate).name + substitute
+		}
+		switch {
+		case d.name == "スポーツの日":
+			right.english = "Sports Day"
+		case strings.HasPrefix(d.name, "体育の日（"):
+			right.name = "体育の日"
+		}
+		if right != d {
+			fmt.Fprintf(w, "%s: %s (%s), not %s (%s)\n", d.date, right.name, right.english, d.name, d.english)
+		}
+		days[i] = right
+	}
+	return days
+}
+
+// onSunday goes back from a date, over holidays only, to the one on a Sunday.
+func onSunday(date string, byDate map[string]day) day {
+	at, _ := time.Parse(time.DateOnly, date)
+	for {
+		at = at.AddDate(0, 0, -1)
+		d, ok := byDate[at.Format(time.DateOnly)]
+		if !ok || at.Weekday() == time.Sunday {
+			return d
+		}
+	}
 }
 
 // encode writes a text that a reviewer can read: first the names, each with the

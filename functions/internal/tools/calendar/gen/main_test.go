@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -48,6 +49,14 @@ func TestParse(t *testing.T) {
 	}
 	if _, err := parse(strings.Replace(source, "name_en", "english", 1)); err == nil {
 		t.Error("another form of the source went unnoticed")
+	}
+	// 2026-05-03 is a Sunday, and the two days after it are holidays themselves.
+	golden := []day{
+		{"2026-05-03", "憲法記念日", "Constitution Memorial Day"}, {"2026-05-04", "みどりの日", "Greenery Day"},
+		{"2026-05-05", "こどもの日", "Children's Day"}, {"2026-05-06", "こどもの日 振替休日", "Holiday in lieu"},
+	}
+	if got := correct(io.Discard, golden)[3]; got.name != "憲法記念日 振替休日" {
+		t.Errorf("the substitute holiday is %+v", got)
 	}
 	if _, err := encode([]day{days[0], days[0]}); err == nil {
 		t.Error("a date given twice went unnoticed")

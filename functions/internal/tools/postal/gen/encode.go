@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strings"
+
+	"sekisho/functions/internal/tools/postal/spelling"
 )
 
 // row is one town of one postal code, with full-width katakana readings.
@@ -68,7 +71,7 @@ func encode(rows []row) ([]byte, error) {
 			return nil, err
 		}
 	}
-	out := []byte("SKPOST1\n")
+	out := []byte("SKPOST2\n")
 	for _, n := range []int{len(rows), len(prefs), len(cities), len(towns)} {
 		out = binary.LittleEndian.AppendUint32(out, uint32(n))
 	}
@@ -95,40 +98,44 @@ func index(rows []row, kind func(row) name) ([]name, map[name]int) {
 	return sorted, at
 }
 
-// appendNames writes a string table: offsets of the text, of the kana, both blobs.
+// appendNames writes a table of names: their keys, their readings, and as they are written
+// those that are not like their key.
 func appendNames(out []byte, table []name) ([]byte, error) {
-	var text, kana []byte
-	textAt, kanaAt := put24(nil, 0), put24(nil, 0)
-	for _, n := range table {
-		text = append(text, n.text...)
-		reading, err := encodeKana(n.kana)
-		if err != nil {
-			return nil, fmt.Errorf("reading of %q: %w", n.text, err)
+	var keys, readings, texts []string
+	var unlike []byte
+	for i, n := range table {
+		key := spelling.Key(n.text)
+		reading, ok := spelling.EncodeReading(n.kana)
+		if !ok {
+			return nil, fmt.Errorf("the reading of %q is neither katakana nor ASCII: %q", n.text, n.kana)
 		}
-		kana = append(kana, reading...)
-		textAt, kanaAt = put24(textAt, len(text)), put24(kanaAt, len(kana))
+		keys, readings = append(keys, key), append(readings, reading)
+		if key != n.text {
+			unlike, texts = put24(unlike, i), append(texts, n.text)
+		}
 	}
-	if len(text) >= 1<<24 || len(kana) >= 1<<24 {
-		return nil, fmt.Errorf("names of %d and %d bytes do not fit 3-byte offsets", len(text), len(kana))
+	for _, column := range [][]string{keys, readings} {
+		var err error
+		if out, err = appendColumn(out, column); err != nil {
+			return nil, err
+		}
 	}
-	return slices.Concat(out, textAt, kanaAt, text, kana), nil
+	return appendColumn(append(put24(out, len(texts)), unlike...), texts)
 }
 
-// encodeKana writes one byte a character: katakana U+30A0 to U+311F less U+3020,
-// ASCII as it is.
-func encodeKana(text string) ([]byte, error) {
-	var out []byte
-	for _, r := range text {
-		switch {
-		case r > ' ' && r < 0x80:
-			out = append(out, byte(r))
-		case r > 0x30A0 && r <= 0x30FF:
-			out = append(out, byte(r-0x3020))
-		default:
-			return nil, fmt.Errorf("%q is neither katakana nor ASCII", r)
-		}
+// appendColumn writes a list of strings: their offsets, then the strings.
+func appendColumn(out []byte, column []string) ([]byte, error) {
+	all := strings.Join(column, "")
+	if len(all) >= 1<<24 {
+		return nil, fmt.Errorf("names of %d bytes do not fit 3-byte offsets", len(all))
 	}
-	return out, nil
+	at := 0
+	out = put24(out, at)
+	for _, text := range column {
+		at += len(text)
+		out = put24(out, at)
+	}
+	return append(out, all...), nil
 }
 
 func codeNumber(code string) (int, error) {

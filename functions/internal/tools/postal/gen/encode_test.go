@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"sekisho/functions/internal/tools/postal"
@@ -108,5 +110,32 @@ func TestReportCounts(t *testing.T) {
 		"same addresses: 1\ndiffer, another spelling or name: 1 (3)\n    3 (z) | (w)\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// The lines are as the second source has them.
+func TestLostTownsAreRestored(t *testing.T) {
+	for _, c := range []struct{ city, line, towns string }{
+		{"九戸郡洋野町", "九戸郡洋野町種市第５０地割〜第７０地割（大沢）", "種市"},
+		{"小豆郡土庄町", "小豆郡土庄町甲、乙（大木戸）", "甲 乙"},
+		{"新城市", "新城市井道、奥井道、内井道", "井道 奥井道 内井道"},
+		{"西海市", "西海市大島町", "大島町"},
+		{"利島村", "利島村利島村一円", ""},
+		{"北都留郡小菅村", "北都留郡小菅村小菅村の次に１〜６６３番地がくる場合", ""},
+		{"岡谷市", "岡谷市岡谷市", ""},
+		{"札幌市北区", "札幌市北区", ""},
+		{"札幌市北区", "札幌市東区北１条", ""},
+	} {
+		line := row{code: "1", prefecture: "県", city: c.line}
+		got := lostTowns(row{code: "1", prefecture: "県", city: c.city}, []row{line, line})
+		want := strings.Fields(c.towns)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", c.line, got, want)
+		}
+	}
+	kept := row{code: "1", prefecture: "県", city: "新城市", town: "川路"}
+	if got := lostTowns(kept, []row{{code: "1", prefecture: "県", city: "新城市井道"}}); got != nil {
+		t.Errorf("a row that has its town got %v", got)
 	}
 }

