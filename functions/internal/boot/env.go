@@ -23,6 +23,12 @@ const (
 	ToolNames           = "SEKISHO_TOOL_NAMES"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
 
+	// UsagePercent lists the percentages of a monthly limit whose crossing is announced, in
+	// ascending order: "80,100". Without it nothing is announced.
+	UsagePercent = "SEKISHO_USAGE_PERCENT"
+	// UsageTopicARN is the SNS topic for it. Without one, as on a laptop, nothing is sent.
+	UsageTopicARN = "SEKISHO_USAGE_TOPIC_ARN"
+
 	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
 	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
 	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"
