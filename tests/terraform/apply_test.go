@@ -23,7 +23,7 @@ func TestApply(t *testing.T) {
 	dir, dist := checkout(t, nil)
 	s := prepare(t, dir, "envs/dev", map[string]any{
 		"dist":  dist,
-		"plans": map[string]any{suite.Plan: suite.Limit},
+		"plans": map[string]any{suite.Plan: map[string]any{"monthly": suite.Limit}},
 		"api":   map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
 		"cost":  map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25},
 		"functions": map[string]any{

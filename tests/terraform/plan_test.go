@@ -313,7 +313,7 @@ var grants = map[string][]string{
 	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage"},
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
 	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
-	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "sns:Publish sekisho-dev-usage"},
 }
 
 func checkIAM(p planned) (problems []string) {
@@ -393,17 +393,20 @@ func allowed(policy string) (list []string, err error) {
 
 var account = regexp.MustCompile(`^arn:aws:[a-z]+:us-east-1:123456789012:`)
 
+// plansOfDev are the plans of envs/dev in JSON.
+const plansOfDev = `{"free":{"burst":10,"daily":200,"monthly":1000,"per_second":2},"internal":{},"pro":{"monthly":100000},"starter":{"burst":20,"daily":2000,"monthly":10000,"per_second":5}}`
+
 // environments are the variables that each function reads, beside SEKISHO_LOG_LEVEL. A
 // function that is not listed reads none.
 var environments = map[string]map[string]string{
 	"authorizer": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS":       `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_PLANS": plansOfDev, "SEKISHO_USAGE_PERCENT": "80,100",
 		"SEKISHO_UPGRADE_URL": "", "SEKISHO_KEY_CACHE_SECONDS": "30", "SEKISHO_DENIAL_MEMORY_SECONDS": "3",
 	},
 	"account": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS": `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_PLANS": plansOfDev,
 	},
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
@@ -415,7 +418,7 @@ var environments = map[string]map[string]string{
 		"SEKISHO_UPSTREAM_BURST":           "5", "SEKISHO_UPSTREAM_RATE_PER_SECOND": "1",
 		"SEKISHO_PUBLISH_PER_DAY": "1", "SEKISHO_UPSTREAM_TIMEOUT_SECONDS": "15",
 	},
-	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
+	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage", "SEKISHO_USAGE_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:sekisho-dev-usage"},
 }
 
 // braked are the functions that the brake must stop, each with a prefix: those that serve calls
