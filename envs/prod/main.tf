@@ -9,6 +9,7 @@ module "sekisho" {
   name              = var.name
   dist              = var.dist
   plans             = var.plans
+  alerts            = var.alerts
   settings          = var.settings
   upstream          = var.upstream
   functions         = var.functions
@@ -20,6 +21,7 @@ module "sekisho" {
 
   as_written = {
     plans         = var.plans
+    alerts        = var.alerts
     settings      = var.settings
     upstream      = var.upstream
     functions     = var.functions
