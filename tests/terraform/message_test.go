@@ -23,20 +23,17 @@ func TestMessages(t *testing.T) {
 		{
 			name: "variables",
 			variables: map[string]any{
-				"name":              "",
 				"plans":             plans,
-				"alerts":            map[string]any{"usage_percent": []float64{100, 80}, "subscriptions": []map[string]any{{"protocol": "sms", "endpoint": "+81312345678"}}},
+				"alerts":            map[string]any{"subscriptions": []map[string]any{{"protocol": "sms", "endpoint": "+81312345678"}}},
 				"functions":         map[string]any{"calendar": map[string]any{"architecture": "sparc"}, "calender": map[string]any{}},
 				"cost":              map[string]any{"emails": []string{"finance at example.com"}, "actual_percent": []int{50, 1001}},
 				"concurrency_quota": 0.5,
 				"upstream":          map[string]any{"url": "https://user:SECRET@api.example.com", "token_parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x", "burst": 0, "timeout_seconds": 60},
 			},
 			messages: append([]string{
-				"name takes 3 to 32 lower-case letters, digits and hyphens",
 				"plans.<name>.monthly and plans.<name>.daily take whole units from 0 to 1000000000000; leave them out for no limit. Not so:",
 				"plans.<name>.per_second takes calls per second from 0.001 to 10000; leave it out for any rate. Not so: rate-above-most.per_second = 10000.5,",
 				"plans.<name>.burst takes whole calls from 1 to 100000, and goes with per_second. Not so: burst-above-most.burst = 100001,",
-				"alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [100, 80].",
 				`or "sqs" with a queue's ARN, such as arn:aws:sqs:us-east-1:123456789012:usage. Not so: {"endpoint":"+81312345678","protocol":"sms"}.`,
 				"architecture is arm64 or x86_64",
 				"functions names what is not a function: calender. There are account, authorizer, calendar,",
@@ -50,11 +47,16 @@ func TestMessages(t *testing.T) {
 			}, plansNamed...),
 		},
 		{
-			name: "a name too long for a role",
+			name: "a name too long for a role, and thresholds out of order",
 			variables: map[string]any{
-				"name": "a-stack-whose-name-is-much-too-long-for-a-role",
+				"name":   "a-stack-whose-name-is-much-too-long-for-a-role",
+				"alerts": map[string]any{"usage_percent": []int{100, 80}},
 			},
-			messages: []string{"a role's name has no more than 64"},
+			messages: []string{
+				"name takes 3 to 32 lower-case letters, digits and hyphens",
+				"a role's name has no more than 64",
+				"alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [100, 80].",
+			},
 		},
 		{
 			name: "reservations above a quota of 10, a missing zip, and misspelt settings",
