@@ -7,4 +7,4 @@ import (
 	"sekisho/functions/internal/handler/settle"
 )
 
-func main() { boot.Main("settle", settle.FromEnv(dynamo.FromEnv)) }
+func main() { boot.Main("settle", settle.FromEnv(dynamo.FromEnv, topic.FromEnv)) }

@@ -17,6 +17,8 @@ const (
 	UsageTable          = "SEKISHO_USAGE_TABLE"
 	Plans               = "SEKISHO_PLANS"
 	UpgradeURL          = "SEKISHO_UPGRADE_URL"
+	UsagePercent        = "SEKISHO_USAGE_PERCENT"
+	UsageTopicARN       = "SEKISHO_USAGE_TOPIC_ARN"
 	KeyCacheSeconds     = "SEKISHO_KEY_CACHE_SECONDS"
 	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
@@ -104,6 +106,19 @@ func Parse[T any](env Env, name string, parse func(string) (T, error)) (T, error
 		return v, fmt.Errorf("%s: %w", name, err)
 	}
 	return v, nil
+}
+
+// Percentages returns a list of whole numbers from 1 to 100, empty if the variable is not set.
+func (e Env) Percentages(name string) ([]int, error) {
+	var percentages []int
+	for _, text := range e.List(name) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 100 {
+			return nil, fmt.Errorf("%s: want whole numbers from 1 to 100, separated by commas, not %q", name, text)
+		}
+		percentages = append(percentages, n)
+	}
+	return percentages, nil
 }
 
 // URL returns an absolute http or https URL, "" when it is not set. It must need no
