@@ -17,13 +17,17 @@ const (
 	UsageTable          = "SEKISHO_USAGE_TABLE"
 	Plans               = "SEKISHO_PLANS"
 	UpgradeURL          = "SEKISHO_UPGRADE_URL"
-	UsagePercent        = "SEKISHO_USAGE_PERCENT"
-	UsageTopicARN       = "SEKISHO_USAGE_TOPIC_ARN"
 	KeyCacheSeconds     = "SEKISHO_KEY_CACHE_SECONDS"
 	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
 	ToolNames           = "SEKISHO_TOOL_NAMES"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
+
+	// UsagePercent lists the percentages of a monthly limit whose crossing is announced, in
+	// ascending order: "80,100". Without it nothing is announced.
+	UsagePercent = "SEKISHO_USAGE_PERCENT"
+	// UsageTopicARN is the SNS topic for it. Without one nothing is sent.
+	UsageTopicARN = "SEKISHO_USAGE_TOPIC_ARN"
 
 	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
 	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
