@@ -203,7 +203,7 @@ func (s *service) used(key account.Key, p usage.Period) usage.Counts {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return counts
+	return counts[0]
 }
 
 func (s *service) invocations() map[string]int {

@@ -31,7 +31,9 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 				result = s.fail(x, s.unclear(x, problem.Internal, ""))
 			}
 		}()
-		return s.serveTool(ctx, x, t, r), nil
+		result = s.serveTool(ctx, x, t, r)
+		result.Meta = s.quotaMeta(x)
+		return result, nil
 	}
 }
 
