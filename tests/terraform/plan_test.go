@@ -99,8 +99,12 @@ func checkGatewayResponses(p planned) (problems []string) {
 		return map[string]string{"gatewayresponse.header.Retry-After": source}
 	}
 	want := map[string]refusal{
-		"UNAUTHORIZED":                   {"401", nil},
-		"ACCESS_DENIED":                  {"429", retryAfter("context.authorizer.retry_after")},
+		"UNAUTHORIZED": {"401", nil},
+		"ACCESS_DENIED": {"429", map[string]string{
+			"gatewayresponse.header.Retry-After":      "context.authorizer.retry_after",
+			"gatewayresponse.header.RateLimit":        "context.authorizer.ratelimit",
+			"gatewayresponse.header.RateLimit-Policy": "context.authorizer.ratelimit_policy",
+		}},
 		"AUTHORIZER_FAILURE":             {"503", retryAfter("'5'")},
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
 		"THROTTLED":                      {"429", retryAfter("'1'")},
