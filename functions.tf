@@ -84,7 +84,7 @@ locals {
       })
       statements = [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-        { actions = ["dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
       ]
     }
 
@@ -96,7 +96,7 @@ locals {
       }
       statements = [
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
-        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
       ]
     }
 
@@ -142,7 +142,7 @@ locals {
         SEKISHO_USAGE_TOPIC_ARN = module.alerts.usage_topic_arn
       }
       statements = [
-        { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
         { actions = ["sns:Publish"], resources = [module.alerts.usage_topic_arn] },
       ]
     }
