@@ -12,6 +12,7 @@ locals {
       tables        = var.tables
       observability = var.observability
       cost          = var.cost
+      account       = var.account
     }
     written = var.as_written
   }

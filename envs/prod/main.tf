@@ -16,6 +16,8 @@ module "sekisho" {
   tables            = var.tables
   observability     = var.observability
   cost              = var.cost
+  account           = var.account
+  tags              = var.tags
   concurrency_quota = var.concurrency_quota
 
   as_written = {
@@ -27,5 +29,6 @@ module "sekisho" {
     tables        = var.tables
     observability = var.observability
     cost          = var.cost
+    account       = var.account
   }
 }

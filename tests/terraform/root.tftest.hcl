@@ -10,9 +10,6 @@ mock_provider "aws" {
   mock_data "aws_region" {
     defaults = { id = "us-east-1" }
   }
-  mock_data "aws_default_tags" {
-    defaults = { tags = { sekisho-stack = "demo" } }
-  }
   mock_data "aws_servicequotas_service_quota" {
     defaults = { value = 1000 }
   }
@@ -107,14 +104,33 @@ run "takes_a_quota_of_10_without_reservations" {
   }
 }
 
-run "refuses_a_provider_without_the_tag" {
+run "what_the_account_asks" {
   command = plan
 
   variables {
-    name = "other"
+    account = {
+      permissions_boundary = "arn:aws:iam::123456789012:policy/boundary"
+      role_path            = "/service/"
+      kms_key_arn          = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+      vpc                  = { subnet_ids = ["subnet-1"], security_group_ids = ["sg-1"] }
+    }
+    tags = { team = "agents" }
   }
 
-  expect_failures = [output.concurrency]
+  assert {
+    condition     = tomap(local.location.tags) == tomap({ sekisho-stack = "demo", team = "agents" })
+    error_message = "Tags of one's own come beside the one that the budget counts by."
+  }
+}
+
+run "refuses_wrong_values_of_the_account" {
+  command = plan
+
+  variables {
+    account = { permissions_boundary = "boundary", role_path = "service", vpc = { subnet_ids = [], security_group_ids = [], functions = ["nobody"] } }
+  }
+
+  expect_failures = [var.account]
 }
 
 run "refuses_wrong_values" {

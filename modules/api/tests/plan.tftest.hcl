@@ -104,6 +104,11 @@ run "domain" {
     condition     = output.url == "https://mcp.example.com" && aws_api_gateway_rest_api.this.disable_execute_api_endpoint
     error_message = "With a domain, the API answers there only."
   }
+
+  assert {
+    condition     = aws_api_gateway_deployment.this.triggers["default_address"] == "off"
+    error_message = "Switching the default address off takes effect with a deployment only."
+  }
 }
 
 run "refuses_a_function_that_does_not_exist_and_one_that_outlives_the_gateway" {
