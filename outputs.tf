@@ -20,7 +20,7 @@ output "tables" {
 
 output "create_a_key" {
   description = "The command that creates a key for a user."
-  value       = "bin/sekisho keys create --user USER --plan ${sort(keys(var.plans))[0]} --accounts-table ${module.usage.names.accounts} --usage-table ${module.usage.names.usage} --plans '${jsonencode(var.plans)}'"
+  value       = "sekisho keys create --accounts-table ${module.usage.names.accounts} --usage-table ${module.usage.names.usage} --plans '${local.definitions.authorizer.environment.SEKISHO_PLANS}' --user NAME --plan PLAN"
 }
 
 output "access_log_group" {

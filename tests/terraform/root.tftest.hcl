@@ -53,6 +53,11 @@ run "needs_no_upstream" {
   command = plan
 
   assert {
+    condition     = var.tables.deletion_protection && var.tables.point_in_time_recovery
+    error_message = "Unless switched off, tables are protected and backed up."
+  }
+
+  assert {
     condition     = output.applied.functions.external.environment.SEKISHO_UPSTREAM_URL == "" && length(local.functions.external.statements) == 0
     error_message = "Without an upstream the function says so, and may do nothing."
   }
