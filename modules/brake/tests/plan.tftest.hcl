@@ -39,7 +39,7 @@ run "brake" {
   }
 
   assert {
-    condition     = jsondecode(aws_iam_role_policy.stage.policy).Statement[0].Resource == ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
+    condition     = one(jsondecode(aws_iam_role_policy.stage.policy).Statement) == { Effect = "Allow", Action = ["apigateway:GET", "apigateway:PATCH"], Resource = ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"] }
     error_message = "The brake switches one stage."
   }
 
