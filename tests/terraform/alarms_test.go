@@ -88,7 +88,7 @@ func checkPlaybooks(p planned) (problems []string) {
 		}
 		linked[filepath.Base(path)] = true
 	}
-	files, err := filepath.Glob(filepath.Join(root, "modules/observability/playbooks/*.md"))
+	files, err := filepath.Glob(filepath.Join(root, playbooks, "*.md"))
 	if err != nil {
 		return append(problems, err.Error())
 	}
