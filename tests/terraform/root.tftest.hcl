@@ -13,6 +13,26 @@ mock_provider "aws" {
   mock_data "aws_servicequotas_service_quota" {
     defaults = { value = 1000 }
   }
+
+  # OpenTofu makes up values when planning, and the provider checks that an ARN looks like one.
+  mock_resource "aws_api_gateway_rest_api" {
+    defaults = { execution_arn = "arn:aws:execute-api:us-east-1:123456789012:abc123" }
+  }
+  mock_resource "aws_cloudwatch_log_group" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:demo" }
+  }
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::123456789012:role/demo" }
+  }
+  mock_resource "aws_kms_key" {
+    defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000" }
+  }
+  mock_resource "aws_sns_topic" {
+    defaults = { arn = "arn:aws:sns:us-east-1:123456789012:demo" }
+  }
+  mock_resource "aws_sqs_queue" {
+    defaults = { arn = "arn:aws:sqs:us-east-1:123456789012:demo" }
+  }
 }
 
 variables {

@@ -2,6 +2,9 @@ mock_provider "aws" {
   mock_resource "aws_kms_key" {
     defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000" }
   }
+  mock_resource "aws_ce_anomaly_monitor" {
+    defaults = { arn = "arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001" }
+  }
   mock_resource "aws_sns_topic" {
     defaults = { arn = "arn:aws:sns:us-east-1:123456789012:demo-money" }
   }
