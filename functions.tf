@@ -44,6 +44,7 @@ locals {
       timeout_seconds = coalesce(given.timeout_seconds, local.table[name].timeout_seconds)
       architecture    = coalesce(given.architecture, "arm64")
       tracing         = var.observability.tracing
+      asynchronous    = local.started_by[name] == "log"
     }
   }
 

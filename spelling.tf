@@ -13,6 +13,7 @@ locals {
       tables        = var.tables
       observability = var.observability
       cost          = var.cost
+      account       = var.account
     }
     written = var.as_written
   }

@@ -289,11 +289,15 @@ variable "tables" {
 variable "observability" {
   description = <<-EOT
     Logs, traces and alarms.
+      - emails: who hears about failing functions, refusals and latency; the people of cost.emails don't.
+      - playbooks: address of modules/observability/playbooks in your copy of the repository, for the links in alarms.
       - log_retention_days: how long logs are kept.
       - tracing: X-Ray, billed by trace.
       - alarms: their thresholds; modules/observability says what they mean.
   EOT
   type = object({
+    emails             = optional(list(string), [])
+    playbooks          = optional(string, "modules/observability/playbooks")
     log_retention_days = optional(number, 30)
     tracing            = optional(bool, false)
     alarms = optional(object({
@@ -313,7 +317,8 @@ variable "cost" {
       - monthly_usd: the monthly budget.
       - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it.
       - anomaly_usd: from how many dollars an anomaly is worth a message.
-      - monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own.
+      - monitor_arn: the account's SERVICE anomaly monitor, which `aws ce get-anomaly-monitors` shows; null for no word about anomalies.
+      - own_monitor: makes one over this stack's tag instead, which AWS allows in a management account only.
       - live: the alarm on dollars per hour, estimated from live metrics, that brakes within minutes (modules/spend_alarm); usd_per_hour null for what would use up the budget in 72 hours; datapoints minutes above it of the last of.
       - brake: from which percentage of the budget, spent, it brakes; which functions it stops (null for all that the contract lets it stop); the architecture of its zip.
       - prices: US dollars to use instead of those in functions/internal/money/price/prices.json, by its names.
@@ -325,6 +330,7 @@ variable "cost" {
     forecast_percent = optional(list(number), [100])
     anomaly_usd      = optional(number, 5)
     monitor_arn      = optional(string)
+    own_monitor      = optional(bool, false)
     live = optional(object({
       usd_per_hour = optional(number)
       datapoints   = optional(number, 3)
@@ -359,6 +365,55 @@ variable "cost" {
     condition     = anytrue([for percent in var.cost.actual_percent : percent >= var.cost.brake.percent])
     error_message = "cost.brake.percent is ${var.cost.brake.percent}, above every one of cost.actual_percent (${join(", ", var.cost.actual_percent)}): no message would put the brake on. Add ${var.cost.brake.percent} to cost.actual_percent, or lower cost.brake.percent."
   }
+}
+
+variable "account" {
+  description = <<-EOT
+    What the account asks of everything in it; left out, nothing.
+      - permissions_boundary: ARN of the policy that bounds every role.
+      - role_path: path of every role, such as /service/.
+      - kms_key_arn: a key of your own for tables, logs, environments and queues. Its policy must let this account's principals and logs.REGION.amazonaws.com use it. The topics keep a key of their own, which Budgets must reach.
+      - vpc: subnet_ids and security_group_ids for the functions that call what only a private network reaches, and the functions' names. From there they reach DynamoDB and SSM only by endpoints or NAT.
+  EOT
+  type = object({
+    permissions_boundary = optional(string)
+    role_path            = optional(string, "/")
+    kms_key_arn          = optional(string)
+    vpc = optional(object({
+      subnet_ids         = list(string)
+      security_group_ids = list(string)
+      functions          = optional(list(string), ["external"])
+    }))
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.account.permissions_boundary == null ? true : can(regex("^arn:[a-z-]+:iam::([0-9]{12}|aws):policy/.+$", var.account.permissions_boundary))
+    error_message = "account.permissions_boundary takes the ARN of a policy: arn:aws:iam::ACCOUNT:policy/NAME."
+  }
+
+  validation {
+    condition     = can(regex("^/([!-~]+/)?$", var.account.role_path))
+    error_message = "account.role_path begins and ends with a slash, such as /service/."
+  }
+
+  validation {
+    condition     = var.account.kms_key_arn == null ? true : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", var.account.kms_key_arn))
+    error_message = "account.kms_key_arn takes the ARN of a KMS key, not of an alias."
+  }
+
+  validation {
+    condition     = length(setsubtract(try(var.account.vpc.functions, []), local.names)) == 0
+    error_message = "account.vpc.functions names what is not a function: ${join(", ", setsubtract(try(var.account.vpc.functions, []), local.names))}. There are ${join(", ", local.names)}."
+  }
+}
+
+variable "tags" {
+  description = "Tags of every resource, besides sekisho-stack, which the budget counts by."
+  type        = map(string)
+  default     = {}
+  nullable    = false
 }
 
 variable "concurrency_quota" {

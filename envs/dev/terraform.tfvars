@@ -1,6 +1,9 @@
 # A stack to try things out on. Idle it costs about 4 USD a month (alarms, and the key that
 # encrypts messages about money); calls cost by use. Every value may be changed; what is left
 # out takes the default in ../../variables.tf.
+#
+# Values of your own can go into local.auto.tfvars beside this file: Terraform loads it after this
+# one, and git ignores it.
 
 region = "us-east-1"
 
@@ -36,19 +39,34 @@ tables = {
   point_in_time_recovery = false
 }
 
+# emails here are of those who mend functions; those of cost hear about money.
 observability = {
+  emails             = [] # ["oncall@example.com"]
   log_retention_days = 7
 }
 
 # Who hears about money, and when. Each address gets a mail to confirm first. The budget counts
 # what carries the tag sekisho-stack, once that is activated under Billing, Cost allocation tags.
+# In an organization only the management account can do that; until then the budget stays at 0,
+# and the live alarm alone watches. monitor_arn is the account's anomaly monitor of services
+# (`aws ce get-anomaly-monitors`), which a stack in a member account can't make.
 # The live alarm trips at what would use up the month in a weekend, here 0.14 USD an hour; for
 # another rate add live = { usd_per_hour = 0.5 }. `terraform output worst_case_usd_per_hour` tells
 # what the ceilings let an hour cost.
 cost = {
   emails      = [] # ["you@example.com"]
   monthly_usd = 10
+  # monitor_arn = "arn:aws:ce::123456789012:anomalymonitor/…"
 }
+
+# What a landing zone asks of everything in an account; null and left out, nothing.
+# account = {
+#   permissions_boundary = "arn:aws:iam::123456789012:policy/boundary"
+#   role_path            = "/service/"
+#   kms_key_arn          = "arn:aws:kms:us-east-1:123456789012:key/…" # of tables, logs, environments
+#   vpc                  = { subnet_ids = ["subnet-…"], security_group_ids = ["sg-…"], functions = ["external"] }
+# }
+# tags = { team = "agents" }
 
 # What the tools external.* call; left out, they say that there is nothing to call. The token
 # never comes here: put it into SSM Parameter Store, and name the parameter.

@@ -77,6 +77,18 @@ variable "cost" {
   default     = null
 }
 
+variable "account" {
+  description = "What the account asks of everything in it: boundary and path of roles, key, network."
+  type        = any
+  default     = null
+}
+
+variable "tags" {
+  description = "Tags of every resource."
+  type        = map(string)
+  default     = { managed-by = "terraform" }
+}
+
 variable "concurrency_quota" {
   description = "The account's quota of concurrent executions; null asks Service Quotas."
   type        = number

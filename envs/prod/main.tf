@@ -17,6 +17,8 @@ module "sekisho" {
   tables            = var.tables
   observability     = var.observability
   cost              = var.cost
+  account           = var.account
+  tags              = var.tags
   concurrency_quota = var.concurrency_quota
 
   as_written = {
@@ -29,5 +31,6 @@ module "sekisho" {
     tables        = var.tables
     observability = var.observability
     cost          = var.cost
+    account       = var.account
   }
 }

@@ -1,4 +1,7 @@
 # The stack that people rely on. What is left out takes the default in ../../variables.tf.
+#
+# Values of your own can go into local.auto.tfvars beside this file: Terraform loads it after this
+# one, and git ignores it.
 
 region = "us-east-1"
 
@@ -40,12 +43,15 @@ tables = {
   max_units_per_second   = { read = 500, write = 500 }
 }
 
+# emails here are of those who mend functions; those of cost hear about money.
 observability = {
+  emails             = ["oncall@example.com"]
   log_retention_days = 90
 }
 
-# Who hears about money, and when. Each address gets a mail to confirm first. monitor_arn
-# is what `terraform output` in ../account shows. The live alarm trips at what would use up the
+# Who hears about money, and when. Each address gets a mail to confirm first. monitor_arn is the
+# account's anomaly monitor of services (`aws ce get-anomaly-monitors`). In an organization the
+# tag sekisho-stack, which the budget counts by, is activated in the management account. The live alarm trips at what would use up the
 # month in a weekend, here 1.39 USD an hour; if you expect busier hours than that, say so:
 #   live = { usd_per_hour = 3 }
 cost = {

@@ -20,6 +20,11 @@ output "budget_name" {
 }
 
 output "anomaly_subscription_arn" {
-  description = "ARN of the anomaly subscription."
-  value       = aws_ce_anomaly_subscription.this.arn
+  description = "ARN of the anomaly subscription; null without a monitor."
+  value       = one(aws_ce_anomaly_subscription.this[*].arn)
+}
+
+output "operations_topic_arn" {
+  description = "ARN of the topic that carries what somebody on call can mend."
+  value       = aws_sns_topic.operations.arn
 }

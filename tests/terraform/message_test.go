@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sekisho/tests/terraform/stack"
 )
 
 // TestMessages plans what is wrong and reads the message as a newcomer would: it must say
@@ -45,6 +47,31 @@ func TestMessages(t *testing.T) {
 				"upstream.timeout_seconds seconds from 1 to 25: the gateway waits for 29.",
 				"concurrency_quota takes the account's quota as a whole number",
 			}, plansNamed...),
+		},
+		{
+			name:      "zips of another contract",
+			variables: map[string]any{},
+			breakIt: func(dir, _ string) error {
+				file, err := os.OpenFile(filepath.Join(dir, stack.Contract), os.O_APPEND|os.O_WRONLY, 0)
+				if err != nil {
+					return err
+				}
+				defer file.Close()
+				_, err = file.WriteString("# one line more\n")
+				return err
+			},
+			messages: []string{"were built from another contract than ../../functions/internal/contract/openapi.yaml. Run `make generate build`"},
+		},
+		{
+			name: "a landing zone's wishes, misspelt",
+			variables: map[string]any{
+				"account": map[string]any{"permissions_boundary": "boundary", "role_path": "service", "kms_key_arn": "alias/x"},
+			},
+			messages: []string{
+				"account.permissions_boundary takes the ARN of a policy: arn:aws:iam::ACCOUNT:policy/NAME.",
+				"account.role_path begins and ends with a slash, such as /service/.",
+				"account.kms_key_arn takes the ARN of a KMS key, not of an alias.",
+			},
 		},
 		{
 			name: "a name too long for a role, and thresholds out of order",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"sekisho/tests/awsfake"
 	dynamo "sekisho/tests/awsfake/tables"
 )
 
@@ -31,6 +32,11 @@ var checks = map[string]func(p planned) []string{
 	"nothing else":      checkNothingElse,
 	"stage":             checkStage,
 	"permissions":       checkPermissions,
+	"roles":             checkRoles,
+	"key":               checkKey,
+	"alarms":            checkAlarms,
+	"money":             checkMoney,
+	"tags":              checkTags,
 	"iam":               checkIAM,
 	"environment":       checkEnvironment,
 	"functions":         checkFunctions,
@@ -38,11 +44,16 @@ var checks = map[string]func(p planned) []string{
 	"idle cost":         checkIdle,
 }
 
-// variables of the plan that is checked: those of envs/dev, and an upstream, as it has none.
+// variables of the plan that is checked: those of envs/dev, and an upstream and a monitor of
+// anomalies, as it has none.
 func variables(dist string) map[string]any {
-	return map[string]any{"dist": dist, "upstream": map[string]any{
-		"url": "https://api.example.com/v1", "token_parameter": "/sekisho-dev/upstream-token",
-	}}
+	return map[string]any{
+		"dist": dist,
+		"upstream": map[string]any{
+			"url": "https://api.example.com/v1", "token_parameter": "/sekisho-dev/upstream-token",
+		},
+		"cost": map[string]any{"monthly_usd": 10, "monitor_arn": awsfake.ServiceMonitor},
+	}
 }
 
 func TestPlan(t *testing.T) {
@@ -245,6 +256,10 @@ func checkStage(p planned) (problems []string) {
 	if settings["throttling_rate_limit"] != 10.0 || settings["throttling_burst_limit"] != 20.0 {
 		problems = append(problems, fmt.Sprintf("throttles: %v per second, %v at once; want 10 and 20, as terraform.tfvars says", settings["throttling_rate_limit"], settings["throttling_burst_limit"]))
 	}
+	// Traced data and logs at level INFO are whole requests, keys among them.
+	if settings["data_trace_enabled"] != false || settings["logging_level"] != "OFF" || settings["metrics_enabled"] != false {
+		problems = append(problems, fmt.Sprintf("the stage writes more than the access log: trace %v, logs %v, metrics %v", settings["data_trace_enabled"], settings["logging_level"], settings["metrics_enabled"]))
+	}
 	if path := p.value(at+"aws_api_gateway_method_settings.this", "method_path"); path != "*/*" {
 		problems = append(problems, fmt.Sprintf("throttles hold for %v, want */*", path))
 	}
@@ -285,7 +300,8 @@ func checkStage(p planned) (problems []string) {
 	return problems
 }
 
-// checkPermissions: who may invoke which function.
+// checkPermissions: who may invoke which function, and on whose behalf. Where a permission names
+// the API, the plan only knows that it will; TestApply looks at which.
 func checkPermissions(p planned) (problems []string) {
 	want := []string{"authorizer apigateway.amazonaws.com", "brake sns.amazonaws.com", "settle logs.amazonaws.com"}
 	for _, item := range p.contract.Paths {
@@ -298,8 +314,11 @@ func checkPermissions(p planned) (problems []string) {
 	sort.Strings(want)
 	want = slices.Compact(want)
 	var have []string
-	for _, resource := range p.plan.ResourcePlannedValuesMap {
+	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		if resource.Type == "aws_lambda_permission" {
+			if resource.AttributeValues["source_arn"] == nil && !p.unknown(address, "source_arn") {
+				problems = append(problems, address+" has no source_arn: any account's "+resource.AttributeValues["principal"].(string)+" could invoke")
+			}
 			have = append(have, fmt.Sprintf("%s %s", strings.TrimPrefix(resource.AttributeValues["function_name"].(string), "sekisho-dev-"), resource.AttributeValues["principal"]))
 		}
 	}
@@ -309,6 +328,9 @@ func checkPermissions(p planned) (problems []string) {
 	}
 	return problems
 }
+
+// asynchronous are the functions that are started by somebody who does not wait.
+var asynchronous = map[string]bool{"settle": true, "brake": true}
 
 // grants is what each function may do besides writing to its own log. A function that is
 // not listed may do nothing else; brakeGrants has those of the brake.
@@ -331,6 +353,9 @@ func checkIAM(p planned) (problems []string) {
 		}
 		log := "log-group:/aws/lambda/sekisho-dev-" + name + ":*"
 		want := append([]string{"logs:CreateLogStream " + log, "logs:PutLogEvents " + log}, grants[name]...)
+		if asynchronous[name] {
+			want = append(want, "sqs:SendMessage sekisho-dev-"+name+"-undelivered")
+		}
 		if name == "brake" {
 			want = append(want, brakeGrants(p.contract)...)
 		}
@@ -386,6 +411,9 @@ func allowed(policy string) (list []string, err error) {
 		return nil, err
 	}
 	for _, statement := range document.Statement {
+		if statement.Effect != "Allow" {
+			return nil, fmt.Errorf("a statement's effect is %q", statement.Effect)
+		}
 		for _, action := range statement.Action {
 			for _, resource := range statement.Resource {
 				list = append(list, action+" "+account.ReplaceAllString(resource, ""))

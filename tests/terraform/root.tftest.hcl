@@ -10,11 +10,28 @@ mock_provider "aws" {
   mock_data "aws_region" {
     defaults = { id = "us-east-1" }
   }
-  mock_data "aws_default_tags" {
-    defaults = { tags = { sekisho-stack = "demo" } }
-  }
   mock_data "aws_servicequotas_service_quota" {
     defaults = { value = 1000 }
+  }
+
+  # OpenTofu makes up values when planning, and the provider checks that an ARN looks like one.
+  mock_resource "aws_api_gateway_rest_api" {
+    defaults = { execution_arn = "arn:aws:execute-api:us-east-1:123456789012:abc123" }
+  }
+  mock_resource "aws_cloudwatch_log_group" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:demo" }
+  }
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::123456789012:role/demo" }
+  }
+  mock_resource "aws_kms_key" {
+    defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000" }
+  }
+  mock_resource "aws_sns_topic" {
+    defaults = { arn = "arn:aws:sns:us-east-1:123456789012:demo" }
+  }
+  mock_resource "aws_sqs_queue" {
+    defaults = { arn = "arn:aws:sqs:us-east-1:123456789012:demo" }
   }
 }
 
@@ -72,6 +89,11 @@ run "defaults" {
   }
 
   assert {
+    condition     = var.tables.deletion_protection && var.tables.point_in_time_recovery
+    error_message = "Unless switched off, tables are protected and backed up."
+  }
+
+  assert {
     condition     = output.applied.functions.external.environment.SEKISHO_UPSTREAM_URL == "" && length(local.functions.external.statements) == 0
     error_message = "Without an upstream the function says so, and may do nothing."
   }
@@ -123,14 +145,33 @@ run "takes_a_quota_of_10_without_reservations" {
   }
 }
 
-run "refuses_a_provider_without_the_tag" {
+run "what_the_account_asks" {
   command = plan
 
   variables {
-    name = "other"
+    account = {
+      permissions_boundary = "arn:aws:iam::123456789012:policy/boundary"
+      role_path            = "/service/"
+      kms_key_arn          = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+      vpc                  = { subnet_ids = ["subnet-1"], security_group_ids = ["sg-1"] }
+    }
+    tags = { team = "agents" }
   }
 
-  expect_failures = [output.concurrency]
+  assert {
+    condition     = tomap(local.location.tags) == tomap({ sekisho-stack = "demo", team = "agents" })
+    error_message = "Tags of one's own come beside the one that the budget counts by."
+  }
+}
+
+run "refuses_wrong_values_of_the_account" {
+  command = plan
+
+  variables {
+    account = { permissions_boundary = "boundary", role_path = "service", vpc = { subnet_ids = [], security_group_ids = [], functions = ["nobody"] } }
+  }
+
+  expect_failures = [var.account]
 }
 
 run "refuses_wrong_values" {

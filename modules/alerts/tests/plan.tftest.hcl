@@ -2,6 +2,9 @@ mock_provider "aws" {
   mock_resource "aws_kms_key" {
     defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000" }
   }
+  mock_resource "aws_ce_anomaly_monitor" {
+    defaults = { arn = "arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001" }
+  }
   mock_resource "aws_sns_topic" {
     defaults = { arn = "arn:aws:sns:us-east-1:123456789012:demo-money" }
   }
@@ -28,13 +31,13 @@ run "defaults" {
   }
 
   assert {
-    condition     = aws_ce_anomaly_monitor.this[0].monitor_type == "CUSTOM" && jsondecode(aws_ce_anomaly_monitor.this[0].monitor_specification).Tags.Values == ["demo"]
-    error_message = "Without a monitor's ARN the stack has a monitor of its own, by its tag."
+    condition     = length(aws_ce_anomaly_monitor.this) == 0 && length(aws_ce_anomaly_subscription.this) == 0
+    error_message = "A member account may not make a monitor over a tag, so there is none unless it is asked for."
   }
 
   assert {
-    condition     = aws_ce_anomaly_subscription.this.frequency == "IMMEDIATE" && one(aws_ce_anomaly_subscription.this.subscriber).type == "SNS"
-    error_message = "Anomalies are told at once, which only a topic can."
+    condition     = one(jsondecode(aws_sns_topic_policy.operations.policy).Statement).Principal.Service == "cloudwatch.amazonaws.com" && one(jsondecode(aws_sns_topic_policy.operations.policy).Statement).Condition.StringEquals["aws:SourceAccount"] == "123456789012"
+    error_message = "Only this account's alarms may publish to the topic of operations."
   }
 
   assert {
@@ -111,6 +114,19 @@ run "refuses_endpoints_that_do_not_fit" {
   expect_failures = [var.usage]
 }
 
+run "own_monitor" {
+  command = plan
+
+  variables {
+    anomaly = { own_monitor = true }
+  }
+
+  assert {
+    condition     = aws_ce_anomaly_monitor.this[0].monitor_type == "CUSTOM" && jsondecode(aws_ce_anomaly_monitor.this[0].monitor_specification).Tags.Values == ["demo"]
+    error_message = "In a management account the stack may have a monitor of its own, by its tag."
+  }
+}
+
 run "publishing_roles" {
   command = plan
 
@@ -137,8 +153,13 @@ run "given_monitor_and_addresses" {
   }
 
   assert {
-    condition     = length(aws_ce_anomaly_monitor.this) == 0 && aws_ce_anomaly_subscription.this.monitor_arn_list == tolist(["arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001"])
+    condition     = length(aws_ce_anomaly_monitor.this) == 0 && aws_ce_anomaly_subscription.this[0].monitor_arn_list == tolist(["arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001"])
     error_message = "A monitor that is given is used; no second one is made."
+  }
+
+  assert {
+    condition     = aws_ce_anomaly_subscription.this[0].frequency == "IMMEDIATE" && one(aws_ce_anomaly_subscription.this[0].subscriber).type == "SNS"
+    error_message = "Anomalies are told at once, which only a topic can."
   }
 
   assert {
@@ -159,8 +180,10 @@ run "refuses_wrong_values" {
     name    = "d"
     emails  = ["finance@example.com", "finance at example.com"]
     budget  = { monthly_usd = 0, actual_percent = [1001], forecast_percent = [] }
-    anomaly = { impact_usd = -1, monitor_arn = "services" }
+    anomaly = { impact_usd = -1, monitor_arn = "services", own_monitor = true }
+
+    operations_emails = ["oncall"]
   }
 
-  expect_failures = [var.name, var.emails, var.budget, var.anomaly]
+  expect_failures = [var.name, var.emails, var.operations_emails, var.budget, var.anomaly]
 }
