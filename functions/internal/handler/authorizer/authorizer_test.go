@@ -15,6 +15,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
 
@@ -25,7 +26,7 @@ type keys struct {
 	err error
 }
 
-func (k keys) Authenticate(_ context.Context, text string) (account.Key, error) {
+func (k keys) Authenticate(_ context.Context, text, _ string) (account.Key, error) {
 	if text != secret {
 		return account.Key{}, account.ErrNotFound
 	}
@@ -154,6 +155,48 @@ func TestExemptTakesNothing(t *testing.T) {
 	}
 	if _, ok := out.Context["admission_id"]; ok || len(g.asked) != 0 {
 		t.Errorf("an exempt call has an admission; the gate was asked %v", g.asked)
+	}
+}
+
+// TestFreeCallsAreBounded: whoever pays nothing for a call gets some, with a wait that is true,
+// and holds up neither other keys nor its own calls that count.
+func TestFreeCallsAreBounded(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.Free = ratelimit.NewBudget(ratelimit.Limit{Burst: 2, PerSecond: 0.5})
+	free := event()
+	free.Resource = "/v1/user/usage"
+	for call, effect := range []string{"Allow", "Allow", "Deny"} {
+		out, err := h.Handle(t.Context(), free)
+		if err != nil || out.PolicyDocument.Statement[0].Effect != effect {
+			t.Fatalf("call %d: %+v, %v; want %s", call+1, out, err, effect)
+		}
+		if effect == "Allow" {
+			continue
+		}
+		for name, want := range map[string]any{"denial": "throttled", "retry_after": "2", "retry_after_ms": "2000", "period": nil} {
+			if out.Context[name] != want {
+				t.Errorf("context %s = %v, want %v", name, out.Context[name], want)
+			}
+		}
+	}
+	if out, err := h.Handle(t.Context(), event()); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" || len(g.asked) != 1 {
+		t.Errorf("a call that counts: %+v, %v", out, err)
+	}
+	h.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
+	if out, err := h.Handle(t.Context(), free); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" {
+		t.Errorf("another key: %+v, %v", out, err)
+	}
+}
+
+func TestTooManyUnknownKeys(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
+	out, err := h.Handle(t.Context(), event())
+	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || len(g.asked) != 0 {
+		t.Errorf("context %v; the gate was asked %v", out.Context, g.asked)
 	}
 }
 
