@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/tests/midnight"
 	"sekisho/tests/program"
 )
 
@@ -39,9 +40,11 @@ func kills(t *testing.T) int {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
+	n := kills(t)
+	midnight.Avoid(t, time.Duration(n+5)*time.Second)
 	var seen tally
 	key := ""
-	for round := range kills(t) {
+	for round := range n {
 		s := binary.Up(t, nil, data, "--plan", "roomy=unlimited")
 		if round == 0 {
 			key = s.Keys["roomy"]

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sekisho/tests/midnight"
 )
 
 var update = flag.Bool("update", false, "write the files that these tests compare with")
@@ -31,6 +33,7 @@ type running struct {
 // startUp runs `sekisho up` until stop, which waits for outstanding refunds.
 func startUp(t *testing.T, args ...string) *running {
 	t.Helper()
+	midnight.Avoid(t, 30*time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	var errs bytes.Buffer

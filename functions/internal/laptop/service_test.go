@@ -26,6 +26,7 @@ import (
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
+	"sekisho/tests/midnight"
 )
 
 // service is a whole laptop on a real port, over a real SQLite file.
@@ -80,6 +81,7 @@ func (c *clock) now() time.Time { return *c.at.Load() }
 
 func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *service {
 	t.Helper()
+	midnight.Avoid(t, 30*time.Second)
 	dir := t.TempDir()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "sekisho.db"))
 	if err != nil {

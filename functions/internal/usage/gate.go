@@ -79,7 +79,7 @@ func (g Grant) Crossed(percent []int) int {
 // Admit decides about one call of an operation. An error means that the store could not
 // decide: the call must not run.
 func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, limits Limits) (Grant, error) {
-	now := g.now()
+	now := g.now().Round(0) // without the monotonic clock, which drifts from that of the resets
 	grant := Grant{Limits: limits, Units: units, At: now}
 	if units < 1 {
 		return grant, fmt.Errorf("admit %s: units must be at least 1, not %d", operation, units)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,8 +15,11 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -254,6 +258,57 @@ func TestHeadersWhateverTheirCase(t *testing.T) {
 		if _, err := h.Handle(t.Context(), e); err != nil {
 			t.Errorf("multi-value %v: %v", headers, err)
 		}
+	}
+}
+
+// TestFromEnv: the function does not start with a variable that it can't read, nor without a store.
+func TestFromEnv(t *testing.T) {
+	good := map[string]string{
+		boot.Plans: `{"free":{"monthly":7}}`, boot.UpgradeURL: "https://example.com/plans",
+		boot.KeyCacheSeconds: "60", boot.DenialMemorySeconds: "5",
+	}
+	open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, nil }
+	start := func(env map[string]string, open store.Open) error {
+		_, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		return err
+	}
+	if err := start(good, open); err != nil {
+		t.Fatal(err)
+	}
+	for variable, bad := range map[string]string{
+		boot.Plans: `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
+		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1",
+	} {
+		env := maps.Clone(good)
+		env[variable] = bad
+		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) {
+			t.Errorf("%s=%s: %v; want an error that names it", variable, bad, err)
+		}
+	}
+	down := errors.New("no such table")
+	if err := start(good, func(boot.Env, ...string) (store.Store, error) { return nil, down }); !errors.Is(err, down) {
+		t.Errorf("without a store: %v", err)
+	}
+}
+
+// TestSettingsAreReadFromTheirOwnVariables: each once, so none gives its value to two settings.
+func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
+	read := map[string]int{}
+	env := boot.Env(func(name string) string { read[name]++; return "" })
+	open := func(_ boot.Env, tables ...string) (store.Store, error) {
+		for _, table := range tables {
+			read[table]++
+		}
+		return &sqlite.DB{}, nil
+	}
+	if _, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: env, Log: zap.NewNop(), Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{
+		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1,
+	}
+	if !maps.Equal(read, want) {
+		t.Errorf("read %v, want %v", read, want)
 	}
 }
 
