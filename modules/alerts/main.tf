@@ -1,6 +1,17 @@
 locals {
   account = var.location.account_id
-  topic   = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}:${var.name}-money"
+  roles   = "arn:${var.location.partition}:iam::${local.account}:role"
+  topics  = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}"
+
+  topic       = "${local.topics}:${var.name}-money"
+  usage_topic = "${local.topics}:${var.name}-usage"
+
+  # What an endpoint looks like, by protocol. A topic like these can't deliver to a FIFO queue.
+  endpoints = {
+    email = "^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$"
+    https = "^https://[^@/?#\\s]+([/?#]\\S*)?$"
+    sqs   = "^arn:[a-z-]+:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}$"
+  }
 
   # The services that may publish, each only on behalf of this account: without that condition
   # anybody's budget could be pointed at this topic.

@@ -28,8 +28,8 @@ variable "emails" {
   nullable    = false
 
   validation {
-    condition     = alltrue([for email in var.emails : can(regex("^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$", email))])
-    error_message = "emails takes addresses such as finance@example.com. Not one: ${join(", ", [for email in var.emails : email if !can(regex("^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$", email))])}."
+    condition     = alltrue([for email in var.emails : can(regex(local.endpoints.email, email))])
+    error_message = "emails takes addresses such as finance@example.com. Not one: ${join(", ", [for email in var.emails : email if !can(regex(local.endpoints.email, email))])}."
   }
 
   validation {

@@ -189,10 +189,11 @@ func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargebac
 	}
 	var all []chargeback.Meter
 	for id, k := range newest {
-		counts, err := st.Usage().Counts(ctx, id, p)
+		months, err := st.Usage().Counts(ctx, id, p)
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", id, err)
 		}
+		counts := months[0]
 		counts.Operations = contract.Named(api, counts.Operations)
 		all = append(all, chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
 	}

@@ -92,10 +92,11 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 	}
 	rows := make([]usageRow, 0, len(newest))
 	for meter, k := range newest {
-		counts, err := st.Usage().Counts(ctx, meter, period)
+		months, err := st.Usage().Counts(ctx, meter, period)
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", meter, err)
 		}
+		counts := months[0]
 		row := usageRow{
 			Meter: meter, User: k.UserID, Plan: k.Plan, Name: k.Name, Month: period.String(),
 			Used: counts.Used, Refunded: counts.Refunded, Denied: counts.Denied,

@@ -102,15 +102,22 @@ func of(t *testing.T, p *problem.Problem, isDefault bool) rendered {
 	return r
 }
 
-// ofDenial renders the refusal that the authorizer's figures complete.
+// ofDenial renders the one answer to every denied call, which the authorizer completes: the
+// gateway has no other way to answer 429 from there.
 func ofDenial(t *testing.T, p *problem.Problem) rendered {
 	t.Helper()
 	v := gateway.ContextVariables()
-	p.Quota = &problem.Quota{ResetAt: v.ResetAt, UpgradeURL: v.UpgradeURL}
+	body := problem.Denial(p.Code, &problem.Quota{Period: v.LimitPeriod, ResetAt: v.ResetAt, UpgradeURL: v.UpgradeURL}, 0).Body()
+	body.Type = strings.ReplaceAll(body.Type, string(p.Code), v.Denial)
+	body.Error, body.Title, body.Hint = problem.Code(v.Denial), v.Title, v.Hint
+	body.Classification, body.Retryable = problem.Classification(v.Classification), false
+	parameters := retryAfter(strings.TrimPrefix(v.RetryAfter, "$"))
+	parameters["gatewayresponse.header.RateLimit"] = strings.TrimPrefix(v.RateLimit, "$")
+	parameters["gatewayresponse.header.RateLimit-Policy"] = strings.TrimPrefix(v.RateLimitPolicy, "$")
 	return rendered{
 		StatusCode:         strconv.Itoa(p.Status),
-		ResponseParameters: retryAfter(strings.TrimPrefix(v.RetryAfter, "$")),
-		ResponseTemplates: template(t, p.Body(), `"retryAfterMs":null`, `"retryAfterMs":`+v.RetryAfterMs,
+		ResponseParameters: parameters,
+		ResponseTemplates: template(t, body, `"retryable":false`, `"retryable":`+v.Retryable, `"retryAfterMs":0`, `"retryAfterMs":`+v.RetryAfterMs,
 			`"limit":0`, `"limit":`+v.Limit, `"used":0`, `"used":`+v.Used),
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -37,17 +36,10 @@ func (s *server) authenticate(ctx context.Context, h http.Header, source string,
 		return "", key, unauthorized(id, problem.New(problem.KeyInactive, ""))
 	}
 	if busy := new(account.ThrottledError); errors.As(err, &busy) {
-		return "", key, refuse(id, throttled(busy.Wait))
+		return "", key, refuse(id, problem.Denial(problem.Throttled, nil, busy.Wait))
 	}
 	s.Log.Error("the key could not be checked", zap.Error(err))
 	return "", key, refuse(id, problem.New(problem.StoreUnavailable, ""))
-}
-
-// throttled is the problem of a free call too many, or of an unknown key too many.
-func throttled(wait time.Duration) *problem.Problem {
-	p := problem.New(problem.Throttled, "")
-	p.RetryAfter = wait
-	return p
 }
 
 // notTaken says to a caller that did send something why it was not taken.

@@ -31,7 +31,9 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 				result = s.fail(x, s.unclear(x, problem.Internal, ""))
 			}
 		}()
-		return s.serveTool(ctx, x, t, r), nil
+		result = s.serveTool(ctx, x, t, r)
+		result.Meta = s.quotaMeta(x)
+		return result, nil
 	}
 }
 
@@ -39,7 +41,7 @@ func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.Cal
 	args, refused := s.admit(x, t, r.Params.Arguments)
 	if refused != nil || t.free() {
 		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
-			refused = throttled(wait)
+			refused = problem.Denial(problem.Throttled, nil, wait)
 		}
 	}
 	if refused != nil {

@@ -104,7 +104,7 @@ func (s *server) answer(a answer, x *exchange) *refusal {
 	}
 	if m.method != "tools/call" { // of those, only the free ones are bounded: see serveTool
 		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
-			return refuse(m.id, throttled(wait))
+			return refuse(m.id, problem.Denial(problem.Throttled, nil, wait))
 		}
 	}
 	if m.response || m.isNotification() {

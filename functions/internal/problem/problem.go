@@ -38,6 +38,7 @@ const (
 	KeyNotFound      Code = "key_not_found"
 	KeyInactive      Code = "key_inactive"
 	LimitExceeded    Code = "limit_exceeded"
+	RateLimited      Code = "rate_limited"
 	ToolDisabled     Code = "tool_disabled"
 	Throttled        Code = "throttled"
 	StoreUnavailable Code = "store_unavailable"
@@ -87,7 +88,8 @@ var kinds = map[Code]kind{
 	Unauthorized:             {401, "No valid API key", Permanent, 0, "This call had no API key, or one that is mistyped, unknown or revoked. " + HowToSendKey + " Do not retry without a valid one."},
 	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
 	KeyInactive:              {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
-	LimitExceeded:            {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
+	LimitExceeded:            {429, "Limit used up", Permanent, 0, "The limit that limit_period names is used up for this API key; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
+	RateLimited:              {429, "Too many calls with this API key", Transient, time.Second, "This API key makes calls faster than its plan allows. The call did not run and is not charged. Wait retryAfterMs, then retry, and make fewer calls at once."},
 	ToolDisabled:             {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},
 	Throttled:                {429, "Too many calls at once", Transient, time.Second, "This server limits how many calls it takes per second. The call did not run and is not charged. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
 	StoreUnavailable:         {503, "The key could not be checked", Transient, 5 * time.Second, "The server could not check the API key or its quota just now, and refuses rather than guesses. The call did not run. Wait retryAfterMs, then retry at most twice."},
@@ -117,13 +119,15 @@ type Problem struct {
 	// Detail says what was wrong with this call; it may be empty. It is shown to the
 	// caller: nothing internal goes into it.
 	Detail string
-	// Quota is set with LimitExceeded and DailyLimitExceeded.
+	// Quota is set with LimitExceeded, RateLimited and DailyLimitExceeded.
 	Quota *Quota
 }
 
 // Quota is what a quota error adds.
 type Quota struct {
 	Limit, Used int64
+	// Period is the limit's: monthly, daily or rate; "" where there is only one.
+	Period string
 	// ResetAt as usage.FormatReset writes it.
 	ResetAt string
 	// UpgradeURL is empty where none is configured.
@@ -152,6 +156,14 @@ func New(code Code, detail string) *Problem {
 // Newf is New with a formatted detail.
 func Newf(code Code, format string, args ...any) *Problem {
 	return New(code, fmt.Sprintf(format, args...))
+}
+
+// Denial makes the problem of a call that was not admitted: LimitExceeded or RateLimited with
+// the quota, Throttled without. wait is the time until it can be.
+func Denial(code Code, q *Quota, wait time.Duration) *Problem {
+	p := New(code, "")
+	p.Quota, p.RetryAfter = q, wait
+	return p
 }
 
 // DailyLimit makes the problem of a daily quota whose last place is taken; wait is the time
@@ -198,6 +210,7 @@ type Body struct {
 	Detail         string         `json:"detail,omitempty"`
 	Limit          *int64         `json:"limit,omitempty"`
 	Used           *int64         `json:"used,omitempty"`
+	LimitPeriod    string         `json:"limit_period,omitempty"`
 	ResetAt        string         `json:"reset_at,omitempty"`
 	UpgradeURL     string         `json:"upgrade_url,omitempty"`
 }
@@ -225,7 +238,7 @@ func (p *Problem) agentBody() Body {
 		b.RetryAfterMs = &ms
 	}
 	if q := p.Quota; q != nil {
-		b.Limit, b.Used, b.ResetAt, b.UpgradeURL = &q.Limit, &q.Used, q.ResetAt, q.UpgradeURL
+		b.Limit, b.Used, b.LimitPeriod, b.ResetAt, b.UpgradeURL = &q.Limit, &q.Used, q.Period, q.ResetAt, q.UpgradeURL
 	}
 	return b
 }
@@ -270,7 +283,7 @@ func Parse(status int, body []byte) *Problem {
 		p.RetryAfter = time.Duration(*b.RetryAfterMs) * time.Millisecond
 	}
 	if b.Limit != nil && b.Used != nil {
-		p.Quota = &Quota{Limit: *b.Limit, Used: *b.Used, ResetAt: b.ResetAt, UpgradeURL: b.UpgradeURL}
+		p.Quota = &Quota{Limit: *b.Limit, Used: *b.Used, Period: b.LimitPeriod, ResetAt: b.ResetAt, UpgradeURL: b.UpgradeURL}
 	}
 	return p
 }

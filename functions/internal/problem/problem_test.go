@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 )
 
@@ -50,13 +51,17 @@ func TestGatewayAnswersAreProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	variable := regexp.MustCompile(`\$(stageVariables|context\.authorizer)\.(\w+)`)
+	quota := &problem.Quota{Limit: 5, Used: 5, Period: "daily", ResetAt: "2026-12-01T00:00:00.000Z"}
+	values := gateway.AuthorizerContext{
+		Admission: gateway.Admission{Denial: "limit_exceeded"}, Refusal: gateway.RefusalOf(problem.Denial(problem.LimitExceeded, quota, time.Hour)),
+	}.Values()
 	for state, variables := range api.StageVariables {
 		for kind, response := range api.GatewayResponses {
 			body := variable.ReplaceAllStringFunc(response.ResponseTemplates[problem.ContentType], func(v string) string {
 				if name, ok := strings.CutPrefix(v, "$stageVariables."); ok {
 					return variables[name]
 				}
-				return "1000" // of the authorizer: good as a number and as a text
+				return values[strings.TrimPrefix(v, "$context.authorizer.")].(string)
 			})
 			var b problem.Body
 			if err := json.Unmarshal([]byte(body), &b); err != nil {

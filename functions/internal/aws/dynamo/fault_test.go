@@ -394,9 +394,9 @@ func TestStormOfRefunds(t *testing.T) {
 	done.Wait()
 	wire.reset(nil)
 	wire.deliver(t)
-	c, err := s.Usage().Counts(t.Context(), "m", usage.PeriodOf(start))
-	if err != nil || c.Used != 1 || c.Refunded != 40 {
-		t.Errorf("used %d, refunded %d, %v; want 1 and 40", c.Used, c.Refunded, err)
+	months, err := s.Usage().Counts(t.Context(), "m", usage.PeriodOf(start))
+	if err != nil || months[0].Used != 1 || months[0].Refunded != 40 {
+		t.Errorf("%+v, %v; want 1 used and 40 refunded", months, err)
 	}
 }
 

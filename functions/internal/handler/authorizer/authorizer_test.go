@@ -90,8 +90,8 @@ func TestAllow(t *testing.T) {
 	}
 	want := map[string]string{
 		"key_id": "key_a", "meter": "key_m", "user_id": "u", "plan": "free", "operation": "postal.lookup",
-		"period": "2026-11", "limit": "1000", "used": "7", "units": "1", "refund_cap": "100",
-		"reset_seconds": "2", "window_seconds": "2592000", "admission_id": g.grant.AdmissionID,
+		"period": "2026-11", "units": "1", "refund_cap": "100", "admission_id": g.grant.AdmissionID,
+		"ratelimit": `"monthly";r=993;t=2`, "ratelimit_policy": `"monthly";q=1000;w=2592000`,
 	}
 	for name, value := range want {
 		if out.Context[name] != value {
@@ -107,10 +107,10 @@ func TestAllow(t *testing.T) {
 }
 
 // TestContextNeedsNoEscaping holds what gateway responses rely on: they substitute values
-// into JSON as they are.
+// into JSON as they are. Two values go into headers alone, whose syntax has quotes.
 func TestContextNeedsNoEscaping(t *testing.T) {
 	h, g, _ := setUp(t)
-	plain := regexp.MustCompile(`^[A-Za-z0-9_.:/@ -]*$`)
+	plain := regexp.MustCompile(`^[A-Za-z0-9_.,;():/@ -]*$`)
 	for _, admitted := range []bool{true, false} {
 		g.grant.Admitted = admitted
 		out, err := h.Handle(t.Context(), event())
@@ -119,6 +119,9 @@ func TestContextNeedsNoEscaping(t *testing.T) {
 		}
 		for name, value := range out.Context {
 			text, ok := value.(string)
+			if strings.HasPrefix(name, "ratelimit") {
+				continue
+			}
 			if !ok || !plain.MatchString(text) {
 				t.Errorf("context %s = %#v is no plain text", name, value)
 			}
@@ -137,7 +140,7 @@ func TestDenyTellsWhatTheAgentNeeds(t *testing.T) {
 		t.Fatalf("policy %+v", out.PolicyDocument)
 	}
 	for name, want := range map[string]string{
-		"denial": "limit_exceeded", "limit": "1000", "used": "1000", "reset_at": "2026-12-01T00:00:00.000Z",
+		"denial": "limit_exceeded", "limit": "1000", "used": "1000", "limit_period": "monthly", "reset_at": "2026-12-01T00:00:00.000Z",
 		"retry_after": "2", "retry_after_ms": "2000", "upgrade_url": "https://example.com/plans",
 	} {
 		if out.Context[name] != want {
@@ -146,6 +149,56 @@ func TestDenyTellsWhatTheAgentNeeds(t *testing.T) {
 	}
 	if _, ok := out.Context["admission_id"]; ok {
 		t.Error("a denied call has an admission to refund")
+	}
+}
+
+// TestDenials: each limit has its code, its figures and its wait; a busy store is no limit.
+func TestDenials(t *testing.T) {
+	limits := usage.Limits{Monthly: 1000, Daily: 20, Rate: ratelimit.Limit{PerSecond: 2, Burst: 5}}
+	midnight := usage.DayOf(now).Reset().Sub(now)
+	for _, c := range []struct {
+		refused usage.Window
+		wait    time.Duration
+		want    map[string]any
+	}{
+		{usage.Daily, midnight, map[string]any{
+			"denial": "limit_exceeded", "denial_retryable": "false", "limit": "20", "used": "20", "limit_period": "daily",
+			"reset_at": "2026-12-01T00:00:00.000Z", "retry_after": "2", "retry_after_ms": "2000",
+			"ratelimit": `"monthly";r=900;t=2, "daily";r=0;t=2, "rate";r=0;t=3`,
+		}},
+		{usage.PerSecond, 300 * time.Millisecond, map[string]any{
+			"denial": "rate_limited", "denial_retryable": "true", "denial_classification": "transient", "limit": "5", "used": "5",
+			"limit_period": "rate", "reset_at": "2026-11-30T23:59:58.800Z", "retry_after": "1", "retry_after_ms": "1000",
+		}},
+		{usage.Busy, time.Second, map[string]any{
+			"denial": "throttled", "denial_retryable": "true", "limit": "null", "used": "null", "limit_period": "", "reset_at": "",
+			"retry_after": "1", "ratelimit": nil,
+		}},
+	} {
+		h, g, _ := setUp(t)
+		h.Plans = account.Plans{"free": limits}
+		g.grant.Decision = usage.Decision{Refused: c.refused, Wait: c.wait, State: usage.State{Used: 100, Today: 20, TAT: now.Add(2500 * time.Millisecond).UnixNano()}}
+		out, err := h.Handle(t.Context(), event())
+		if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" {
+			t.Errorf("%s: %+v, %v", c.refused, out.PolicyDocument, err)
+		}
+		for name, want := range c.want {
+			if out.Context[name] != want {
+				t.Errorf("%s: %s is %v, want %v", c.refused, name, out.Context[name], want)
+			}
+		}
+	}
+}
+
+// TestACrossedThresholdIsNoted for settle, which tells of it.
+func TestACrossedThresholdIsNoted(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.TellAt = []int{80}
+	for used, want := range map[int64]any{799: nil, 800: "pct:80:800:1000", 801: nil} {
+		g.grant.Decision = usage.Decision{Admitted: true, State: usage.State{Used: used}}
+		if out, err := h.Handle(t.Context(), event()); err != nil || out.Context["crossed"] != want {
+			t.Errorf("%d used: %v, %v; want %v", used, out.Context["crossed"], err, want)
+		}
 	}
 }
 
@@ -277,7 +330,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	for variable, bad := range map[string]string{
 		boot.Plans: `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
-		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1",
+		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1", boot.UsagePercent: "-1",
 	} {
 		env := maps.Clone(good)
 		env[variable] = bad
@@ -305,7 +358,7 @@ func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{
-		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1,
+		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1, boot.UsagePercent: 1,
 	}
 	if !maps.Equal(read, want) {
 		t.Errorf("read %v, want %v", read, want)

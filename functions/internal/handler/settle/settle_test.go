@@ -31,11 +31,14 @@ type memory struct {
 	refunds []usage.Refund // a call each
 	denied  map[string]int64
 	asked   int
+	told    map[string]bool
 	down    string // the meter that can't be written
 	noCount bool   // denials can't be counted
 }
 
-func newMemory() *memory { return &memory{seen: map[string]bool{}, denied: map[string]int64{}} }
+func newMemory() *memory {
+	return &memory{seen: map[string]bool{}, told: map[string]bool{}, denied: map[string]int64{}}
+}
 
 func (m *memory) Refund(_ context.Context, r usage.Refund) ([]usage.Outcome, error) {
 	m.mu.Lock()
@@ -66,6 +69,21 @@ func (m *memory) AddDenied(_ context.Context, meter string, p usage.Period, n in
 		return errors.New("store down")
 	}
 	m.denied[meter+" "+p.String()] += n
+	return nil
+}
+
+func (m *memory) Once(_ context.Context, name string, p usage.Period) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first := !m.told[name+" "+p.String()]
+	m.told[name+" "+p.String()] = true
+	return first, nil
+}
+
+func (m *memory) Again(_ context.Context, name string, p usage.Period) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.told, name+" "+p.String())
 	return nil
 }
 
