@@ -74,7 +74,9 @@ type Balance struct {
 }
 
 // OverCap says that the cap holds a call back, once so much was given back that it counts.
-func (r Refund) OverCap(free int64, c FailedCall) bool { return !c.Unstarted && !r.Cap.admits(free, c.Units) }
+func (r Refund) OverCap(free int64, c FailedCall) bool {
+	return !c.Unstarted && !r.Cap.admits(free, c.Units)
+}
 
 // Decide is the rule of refunds, call by call in their order: what it answers Refunded is to
 // be given back. Check must have passed.
