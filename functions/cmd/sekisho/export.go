@@ -250,7 +250,7 @@ func (c usageExportCmd) write(w io.Writer, sheet chargeback.Sheet, p usage.Perio
 	}
 	for _, r := range rows {
 		line := []string{
-			r.Meter, spreadsheetSafe(r.User), spreadsheetSafe(r.Plan), spreadsheetSafe(r.Name), r.Month, spreadsheetSafe(r.Tool),
+			r.Meter, r.User, r.Plan, r.Name, r.Month, r.Tool,
 			strconv.FormatInt(r.Charged, 10), strconv.FormatInt(r.Refunded, 10), strconv.FormatInt(r.Denied, 10), r.Share.String(),
 		}
 		if r.USD != nil {

@@ -55,6 +55,7 @@ func generated(t *testing.T, written []byte) []byte {
 		default:
 			out.Responses[kind] = of(t, p, strings.HasPrefix(kind, "DEFAULT_"))
 		}
+		readableByPages(out.Responses[kind].ResponseParameters)
 	}
 	var encoded bytes.Buffer
 	encoder := yaml.NewEncoder(&encoded)
@@ -91,7 +92,7 @@ func stageVariables(p *problem.Problem) map[string]string {
 func of(t *testing.T, p *problem.Problem, isDefault bool) rendered {
 	t.Helper()
 	body := p.Body()
-	r := rendered{StatusCode: strconv.Itoa(p.Status)}
+	r := rendered{StatusCode: strconv.Itoa(p.Status), ResponseParameters: map[string]string{}}
 	if isDefault {
 		r.StatusCode, body.Status = "", 0
 	}
@@ -136,10 +137,17 @@ func ofUnavailable(t *testing.T, open, braked *problem.Problem) rendered {
 	body.Retryable, body.RetryAfterMs = false, nil
 	body.Hint = "If error is " + string(open.Code) + ": " + open.Hint + " If error is " + string(braked.Code) + ": " + braked.Hint
 	return rendered{
-		StatusCode: strconv.Itoa(open.Status),
+		StatusCode:         strconv.Itoa(open.Status),
+		ResponseParameters: map[string]string{},
 		ResponseTemplates: template(t, body, `"retryable":false`, `"retryable":`+v.Retryable,
 			`"retryAfterMs":null`, `"retryAfterMs":`+v.RetryAfterMs),
 	}
+}
+
+// readableByPages keeps a browser from hiding the answer from the page that called.
+func readableByPages(parameters map[string]string) {
+	parameters["gatewayresponse.header.Access-Control-Allow-Origin"] = "'" + gateway.AnyOrigin + "'"
+	parameters["gatewayresponse.header.Access-Control-Expose-Headers"] = "'" + gateway.ExposedHeaders + "'"
 }
 
 func retryAfter(source string) map[string]string {

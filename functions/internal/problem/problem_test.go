@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,17 @@ func TestTextsAreWrittenOnce(t *testing.T) {
 					t.Errorf("%s repeats what %s says: %s", path, code, sentence)
 				}
 			}
+		}
+	}
+}
+
+// TestNotChargedIsTrue: only calls that no function took are free without a bound.
+func TestNotChargedIsTrue(t *testing.T) {
+	free := []problem.Code{problem.Throttled, problem.RateLimited, problem.Unavailable, problem.Braked}
+	for _, code := range problem.Codes() {
+		hint := problem.New(code, "").Hint
+		if strings.Contains(hint, "charged") != slices.Contains(free, code) {
+			t.Errorf("%s: %s", code, hint)
 		}
 	}
 }

@@ -6,6 +6,7 @@
 package authorizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
@@ -33,9 +35,9 @@ var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // the tex
 // the text; what happened is in the log.
 var errUndecided = errors.New("the call could not be checked")
 
-// Keys finds the key with a given text.
+// Keys finds the key with a given text; see account.Authenticator.
 type Keys interface {
-	Authenticate(ctx context.Context, text string) (account.Key, error)
+	Authenticate(ctx context.Context, text, source string) (account.Key, error)
 }
 
 // Admitter takes the units of a call.
@@ -49,6 +51,8 @@ type Handler struct {
 	Keys  Keys
 	Gate  Admitter
 	Plans account.Plans
+	// Free bounds how often a key may call what takes no units; nil: not at all.
+	Free *ratelimit.Budget
 	// UpgradeURL is for callers over their limit; it may be empty. It must hold nothing that
 	// needs escaping in JSON.
 	UpgradeURL string
@@ -124,6 +128,10 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 	d.context.Admission = gateway.Admission{
 		Operation: op.ID, KeyID: key.ID, Meter: key.Meter, UserID: key.UserID, Plan: key.Plan,
 	}
+	if busy := new(account.ThrottledError); errors.As(err, &busy) {
+		d.deny(problem.Denial(problem.Throttled, nil, busy.Wait))
+		return d, nil
+	}
 	if err != nil {
 		d.verdict = verdict
 		return d, err
@@ -134,6 +142,9 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 	}
 	if op.Units == 0 {
 		d.verdict = exempt
+		if wait, ok := h.Free.Allow(key.Meter, h.Now()); !ok {
+			d.deny(problem.Denial(problem.Throttled, nil, wait))
+		}
 		return d, nil
 	}
 	grant, err := h.Gate.Admit(ctx, key.Meter, op.Code, op.Units, limits)
@@ -149,9 +160,7 @@ func (h *Handler) add(d *decision, g usage.Grant) {
 	d.context.Period = g.Period().String()
 	d.context.Quota = gateway.RenderQuotas(g.Quotas())
 	if !g.Admitted {
-		p := h.refusal(g)
-		d.verdict, d.context.Denial = string(p.Code), string(p.Code)
-		d.context.Refusal = gateway.RefusalOf(p)
+		d.deny(h.refusal(g))
 		return
 	}
 	d.verdict = allowed
@@ -160,6 +169,12 @@ func (h *Handler) add(d *decision, g usage.Grant) {
 	if percent := g.Crossed(h.TellAt); percent > 0 {
 		d.context.Crossed = gateway.Crossing{Percent: percent, Used: g.Used, Limit: int64(g.Limits.Monthly)}.String()
 	}
+}
+
+// deny refuses the call. Only what the gate denied has a period: settle counts nothing else.
+func (d *decision) deny(p *problem.Problem) {
+	d.verdict, d.context.Denial = string(p.Code), string(p.Code)
+	d.context.Refusal = gateway.RefusalOf(p)
 }
 
 // refusal says which limit denied the call, and when to come back.
@@ -182,7 +197,7 @@ func (h *Handler) authenticate(ctx context.Context, event request) (account.Key,
 	if err != nil {
 		return account.Key{}, noKey, ErrUnauthorized
 	}
-	key, err := h.Keys.Authenticate(ctx, sent)
+	key, err := h.Keys.Authenticate(ctx, sent, gateway.Source(event.RequestContext.Identity.SourceIP))
 	switch {
 	case errors.Is(err, account.ErrInactive):
 		return key, inactive, ErrUnauthorized
@@ -201,7 +216,7 @@ func (d decision) policy(methodARN string) response {
 		effect = "Deny"
 	}
 	return response{
-		PrincipalID: d.context.KeyID,
+		PrincipalID: cmp.Or(d.context.KeyID, "unknown"), // API Gateway takes no empty one
 		PolicyDocument: events.APIGatewayCustomAuthorizerPolicy{
 			Version: "2012-10-17",
 			Statement: []events.IAMPolicyStatement{{
@@ -246,7 +261,7 @@ func FromEnv(open store.Open) boot.Build {
 		h := &Handler{
 			API:  api,
 			Keys: account.NewAuthenticator(s.Accounts(), rt.Now, cache), Gate: usage.NewGate(s.Usage(), rt.Now, memory),
-			Plans: plans, TellAt: tellAt, UpgradeURL: upgrade, Log: rt.Log, Now: rt.Now,
+			Plans: plans, Free: ratelimit.NewBudget(usage.FreeRate), TellAt: tellAt, UpgradeURL: upgrade, Log: rt.Log, Now: rt.Now,
 		}
 		return boot.Handle(h.Handle), nil
 	}

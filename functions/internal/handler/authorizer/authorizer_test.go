@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,8 +15,11 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -26,7 +30,7 @@ type keys struct {
 	err error
 }
 
-func (k keys) Authenticate(_ context.Context, text string) (account.Key, error) {
+func (k keys) Authenticate(_ context.Context, text, _ string) (account.Key, error) {
 	if text != secret {
 		return account.Key{}, account.ErrNotFound
 	}
@@ -211,6 +215,48 @@ func TestExemptTakesNothing(t *testing.T) {
 	}
 }
 
+// TestFreeCallsAreBounded: whoever pays nothing for a call gets some, with a wait that is true,
+// and holds up neither other keys nor its own calls that count.
+func TestFreeCallsAreBounded(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.Free = ratelimit.NewBudget(ratelimit.Limit{Burst: 2, PerSecond: 0.5})
+	free := event()
+	free.Resource = "/v1/user/usage"
+	for call, effect := range []string{"Allow", "Allow", "Deny"} {
+		out, err := h.Handle(t.Context(), free)
+		if err != nil || out.PolicyDocument.Statement[0].Effect != effect {
+			t.Fatalf("call %d: %+v, %v; want %s", call+1, out, err, effect)
+		}
+		if effect == "Allow" {
+			continue
+		}
+		for name, want := range map[string]any{"denial": "throttled", "retry_after": "2", "retry_after_ms": "2000", "period": nil} {
+			if out.Context[name] != want {
+				t.Errorf("context %s = %v, want %v", name, out.Context[name], want)
+			}
+		}
+	}
+	if out, err := h.Handle(t.Context(), event()); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" || len(g.asked) != 1 {
+		t.Errorf("a call that counts: %+v, %v", out, err)
+	}
+	h.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
+	if out, err := h.Handle(t.Context(), free); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" {
+		t.Errorf("another key: %+v, %v", out, err)
+	}
+}
+
+func TestTooManyUnknownKeys(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
+	out, err := h.Handle(t.Context(), event())
+	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || len(g.asked) != 0 {
+		t.Errorf("context %v; the gate was asked %v", out.Context, g.asked)
+	}
+}
+
 // TestBrakedCallsAreCounted: the brake may spare functions, and what is not counted is free.
 func TestBrakedCallsAreCounted(t *testing.T) {
 	h, g, _ := setUp(t)
@@ -265,6 +311,57 @@ func TestHeadersWhateverTheirCase(t *testing.T) {
 		if _, err := h.Handle(t.Context(), e); err != nil {
 			t.Errorf("multi-value %v: %v", headers, err)
 		}
+	}
+}
+
+// TestFromEnv: the function does not start with a variable that it can't read, nor without a store.
+func TestFromEnv(t *testing.T) {
+	good := map[string]string{
+		boot.Plans: `{"free":{"monthly":7}}`, boot.UpgradeURL: "https://example.com/plans",
+		boot.KeyCacheSeconds: "60", boot.DenialMemorySeconds: "5",
+	}
+	open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, nil }
+	start := func(env map[string]string, open store.Open) error {
+		_, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		return err
+	}
+	if err := start(good, open); err != nil {
+		t.Fatal(err)
+	}
+	for variable, bad := range map[string]string{
+		boot.Plans: `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
+		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1", boot.UsagePercent: "-1",
+	} {
+		env := maps.Clone(good)
+		env[variable] = bad
+		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) {
+			t.Errorf("%s=%s: %v; want an error that names it", variable, bad, err)
+		}
+	}
+	down := errors.New("no such table")
+	if err := start(good, func(boot.Env, ...string) (store.Store, error) { return nil, down }); !errors.Is(err, down) {
+		t.Errorf("without a store: %v", err)
+	}
+}
+
+// TestSettingsAreReadFromTheirOwnVariables: each once, so none gives its value to two settings.
+func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
+	read := map[string]int{}
+	env := boot.Env(func(name string) string { read[name]++; return "" })
+	open := func(_ boot.Env, tables ...string) (store.Store, error) {
+		for _, table := range tables {
+			read[table]++
+		}
+		return &sqlite.DB{}, nil
+	}
+	if _, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: env, Log: zap.NewNop(), Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{
+		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1, boot.UsagePercent: 1,
+	}
+	if !maps.Equal(read, want) {
+		t.Errorf("read %v, want %v", read, want)
 	}
 }
 
