@@ -27,12 +27,12 @@ func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, er
 		return nil, err
 	}
 	outcomes := make([]usage.Outcome, len(r.Calls))
-	var free int64 // of the period so far, as far as it is known: it only grows
+	free := unknown // of the period so far: it only grows
 	for next := 0; next < len(r.Calls); {
 		part, places := r, make([]int, 0, maxMarkers)
 		part.Calls = nil
 		for ; next < len(r.Calls) && len(places) < maxMarkers; next++ {
-			if c := r.Calls[next]; r.OverCap(free, c) {
+			if c := r.Calls[next]; free != unknown && r.OverCap(free, c) {
 				outcomes[next] = usage.CapReached
 			} else {
 				part.Calls, places = append(part.Calls, c), append(places, next)
@@ -48,6 +48,9 @@ func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, er
 	}
 	return outcomes, nil
 }
+
+// unknown is what no meter has given back.
+const unknown int64 = -1
 
 // refund tries the calls all together. What was refunded before, is over the cap or was
 // never charged fails the transaction, which says so; it is repeated without them. free is set
