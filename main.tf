@@ -4,8 +4,6 @@ data "aws_partition" "this" {}
 
 data "aws_region" "this" {}
 
-data "aws_default_tags" "this" {}
-
 data "aws_servicequotas_service_quota" "concurrency" {
   count = var.concurrency_quota == null ? 1 : 0
 
@@ -14,13 +12,18 @@ data "aws_servicequotas_service_quota" "concurrency" {
 }
 
 locals {
+  # Where everything lives, and what the account asks of it.
   location = {
-    partition  = data.aws_partition.this.partition
-    region     = data.aws_region.this.id
-    account_id = data.aws_caller_identity.this.account_id
+    partition            = data.aws_partition.this.partition
+    region               = data.aws_region.this.id
+    account_id           = data.aws_caller_identity.this.account_id
+    permissions_boundary = var.account.permissions_boundary
+    role_path            = var.account.role_path
+    kms_key_arn          = var.account.kms_key_arn
+    tags                 = merge(var.tags, { (local.tag.key) = local.tag.value })
   }
 
-  # The budget counts what carries this tag, so every resource must.
+  # The budget counts what carries this tag, so every resource does.
   tag = { key = "sekisho-stack", value = var.name }
 
   quota_code      = "L-B99A9384" # Lambda, concurrent executions
@@ -36,6 +39,8 @@ module "usage" {
 
   name                 = var.name
   max_units_per_second = var.tables.max_units_per_second
+  kms_key_arn          = var.account.kms_key_arn
+  tags                 = local.location.tags
 
   protection = {
     deletion_protection    = var.tables.deletion_protection
@@ -46,10 +51,11 @@ module "usage" {
 module "alerts" {
   source = "./modules/alerts"
 
-  name     = var.name
-  location = local.location
-  emails   = var.cost.emails
-  tag      = local.tag
+  name              = var.name
+  location          = local.location
+  emails            = var.cost.emails
+  operations_emails = var.observability.emails
+  tag               = local.tag
 
   budget = {
     monthly_usd      = var.cost.monthly_usd
@@ -60,9 +66,15 @@ module "alerts" {
   anomaly = {
     impact_usd  = var.cost.anomaly_usd
     monitor_arn = var.cost.monitor_arn
+    own_monitor = var.cost.own_monitor
   }
 
   publishing_roles = { brake = "${var.name}-brake" }
+
+  usage = {
+    publishing_role = "${var.name}-settle"
+    subscriptions   = var.alerts.subscriptions
+  }
 }
 
 module "function" {
@@ -71,14 +83,15 @@ module "function" {
 
   name                 = "${var.name}-${each.key}"
   zip                  = "${var.dist}/${each.key}.zip"
-  location             = local.location
+  location             = merge(local.location, { vpc = contains(try(var.account.vpc.functions, []), each.key) ? var.account.vpc : null })
   runtime              = each.value.runtime
   environment          = each.value.environment
   statements           = each.value.statements
   reserved_concurrency = each.value.reserved_concurrency
   log_retention_days   = var.observability.log_retention_days
   traffic              = each.value.traffic
-  alarms               = { topic_arns = [module.alerts.topic_arn] }
+  # A wrong key is an error that the authorizer returns: API Gateway knows no other way to a 401.
+  alarms = merge(local.alarms, { errors_in = each.key == "authorizer" ? "log" : "metric" })
 }
 
 module "api" {
@@ -102,6 +115,10 @@ module "api" {
     retention_days = var.observability.log_retention_days
     settle         = { function_name = module.function["settle"].name }
   }
+}
+
+locals {
+  alarms = { topic_arns = [module.alerts.operations_topic_arn], playbooks = var.observability.playbooks }
 }
 
 # What the functions run with, for those who price it: started_by and methods say what bounds
@@ -135,6 +152,8 @@ module "spend_alarm" {
   api        = { name = var.name, stage = var.api.stage }
   functions  = local.deployed
   tables     = module.usage.names
+  playbooks  = var.observability.playbooks
+  tags       = local.location.tags
 }
 
 module "worst_case" {
@@ -159,6 +178,7 @@ module "brake" {
   api                = { id = module.api.id, stage = var.api.stage }
   accounts_table     = module.usage.names.accounts
   log_retention_days = var.observability.log_retention_days
+  alarms             = local.alarms
 
   obeys = {
     topic_name     = module.alerts.topic_name
@@ -174,8 +194,9 @@ module "observability" {
   name       = var.name
   region     = local.location.region
   tables     = module.usage.names
-  topic_arns = [module.alerts.topic_arn]
-  alarms     = var.observability.alarms
+  topic_arns = local.alarms.topic_arns
+  alarms     = merge(var.observability.alarms, { playbooks = local.alarms.playbooks })
+  tags       = local.location.tags
 
   functions = {
     for name, function in merge(module.function, { brake = module.brake }) : name => {

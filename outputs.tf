@@ -18,6 +18,11 @@ output "tables" {
   value       = module.usage.names
 }
 
+output "create_a_key" {
+  description = "The command that creates a key for a user."
+  value       = "sekisho keys create --accounts-table ${module.usage.names.accounts} --usage-table ${module.usage.names.usage} --plans '${local.definitions.authorizer.environment.SEKISHO_PLANS}' --user NAME --plan PLAN"
+}
+
 output "access_log_group" {
   description = "Name of the access log's group. `sekisho usage export` takes it."
   value       = module.api.access_log_group
@@ -26,6 +31,16 @@ output "access_log_group" {
 output "topic_arn" {
   description = "ARN of the topic that carries everything about money."
   value       = module.alerts.topic_arn
+}
+
+output "usage_topic_arn" {
+  description = "ARN of the topic that says which key is about to use up its plan. Nothing else is sent there, and it never brakes."
+  value       = module.alerts.usage_topic_arn
+}
+
+output "operations_topic_arn" {
+  description = "ARN of the topic that carries what somebody on call can mend."
+  value       = module.alerts.operations_topic_arn
 }
 
 output "dashboard_name" {
@@ -49,11 +64,6 @@ output "concurrency" {
   precondition {
     condition     = local.reserved <= local.can_be_reserved
     error_message = "The functions reserve ${local.reserved} concurrent executions (${join(", ", [for name, n in local.reservations : "${name} ${n}"])}), but the quota of this account (Service Quotas ${local.quota_code}, Lambda concurrent executions) is ${local.quota}, and Lambda keeps ${local.must_stay_free} of it unreserved: at most ${local.can_be_reserved} can be reserved. Request a higher quota for ${local.quota_code} (Service Quotas, AWS Lambda; free, takes hours to days), or lower functions.<name>.reserved_concurrency; -1 reserves nothing."
-  }
-
-  precondition {
-    condition     = lookup(data.aws_default_tags.this.tags, local.tag.key, null) == local.tag.value
-    error_message = "The budget counts what is tagged ${local.tag.key} = ${local.tag.value}, and the provider does not tag so. Add to provider \"aws\": default_tags { tags = { ${local.tag.key} = \"${local.tag.value}\" } }."
   }
 
   precondition {

@@ -5,6 +5,7 @@ locals {
   spellings = {
     known = {
       plans         = var.plans
+      alerts        = var.alerts
       settings      = var.settings
       upstream      = var.upstream
       functions     = var.functions
@@ -12,6 +13,7 @@ locals {
       tables        = var.tables
       observability = var.observability
       cost          = var.cost
+      account       = var.account
     }
     written = var.as_written
   }

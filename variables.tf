@@ -17,19 +17,89 @@ variable "dist" {
 }
 
 variable "plans" {
-  description = "The plans: requests per calendar month (UTC) and key by name; null for no limit."
-  type        = map(number)
-  default     = { free = 1000, starter = 10000, pro = 100000 }
-  nullable    = false
+  description = <<-EOT
+    The plans by name, and what each allows a key. Every part is optional, and {} has no limit. Older versions took a number, the monthly limit: instead of free = 1000 write free = { monthly = 1000 }, and instead of null {}.
+      - monthly, daily: units per calendar month and per day (UTC). A call takes one, unless the contract says more.
+      - per_second: calls per second in the long run.
+      - burst: calls at once, with per_second only; by default as many as per_second allows in a second.
+  EOT
+  type = map(object({
+    monthly    = optional(number)
+    daily      = optional(number)
+    per_second = optional(number)
+    burst      = optional(number)
+  }))
+  default = {
+    free    = { monthly = 1000 }
+    starter = { monthly = 10000 }
+    pro     = { monthly = 100000 }
+  }
+  nullable = false
 
   validation {
-    condition     = length(var.plans) > 0 && alltrue([for name, limit in var.plans : can(regex("^[a-z][a-z0-9_-]{0,31}$", name))])
-    error_message = "plans takes at least one plan, with names of 1 to 32 lower-case letters, digits, hyphens and underscores, beginning with a letter."
+    condition     = length(var.plans) > 0
+    error_message = "plans takes at least one plan, such as free = { monthly = 1000, daily = 200, per_second = 2, burst = 10 }."
   }
 
   validation {
-    condition     = alltrue([for limit in values(var.plans) : limit == null ? true : limit >= 0 && limit <= 1000000000000 && floor(limit) == limit])
-    error_message = "plans takes limits in whole requests per month, from 0 to 1000000000000, or null for no limit. Not so: ${join(", ", [for name, limit in var.plans : "${name} = ${limit}" if limit == null ? false : limit < 0 || limit > 1000000000000 || floor(limit) != limit])}."
+    condition     = alltrue([for name in keys(var.plans) : can(regex(local.plan_bounds.name, name))])
+    error_message = "plans takes names of 1 to 32 lower-case letters, digits, hyphens and underscores, beginning with a letter. Not so: ${join(", ", [for name in keys(var.plans) : jsonencode(name) if !can(regex(local.plan_bounds.name, name))])}."
+  }
+
+  validation {
+    condition = alltrue(flatten([for plan in values(var.plans) : [
+      for units in [plan.monthly, plan.daily] : units == null ? true : units >= 0 && units <= local.plan_bounds.most_units && floor(units) == units
+    ] if plan != null]))
+    error_message = "plans.<name>.monthly and plans.<name>.daily take whole units from 0 to ${local.plan_bounds.most_units}; leave them out for no limit. Not so: ${join(", ", flatten([for name, plan in var.plans : [
+      for part in ["monthly", "daily"] : "${name}.${part} = ${plan[part]}"
+      if plan[part] == null ? false : plan[part] < 0 || plan[part] > local.plan_bounds.most_units || floor(plan[part]) != plan[part]
+    ] if plan != null]))}."
+  }
+
+  validation {
+    condition = alltrue([
+      for plan in values(var.plans) : plan.per_second == null ? true : plan.per_second >= local.plan_bounds.least_per_second && plan.per_second <= local.plan_bounds.most_per_second
+      if plan != null
+    ])
+    error_message = "plans.<name>.per_second takes calls per second from ${local.plan_bounds.least_per_second} to ${local.plan_bounds.most_per_second}; leave it out for any rate. Not so: ${join(", ", [
+      for name, plan in var.plans : "${name}.per_second = ${plan.per_second}"
+      if plan == null ? false : plan.per_second == null ? false : plan.per_second < local.plan_bounds.least_per_second || plan.per_second > local.plan_bounds.most_per_second
+    ])}."
+  }
+
+  validation {
+    condition = alltrue([
+      for plan in values(var.plans) : plan.burst == null ? true : plan.per_second != null && plan.burst >= 1 && plan.burst <= local.plan_bounds.most_burst && floor(plan.burst) == plan.burst
+      if plan != null
+    ])
+    error_message = "plans.<name>.burst takes whole calls from 1 to ${local.plan_bounds.most_burst}, and goes with per_second. Not so: ${join(", ", [
+      for name, plan in var.plans : "${name}.burst = ${plan.burst}"
+      if plan == null ? false : plan.burst == null ? false : plan.per_second == null || plan.burst < 1 || plan.burst > local.plan_bounds.most_burst || floor(plan.burst) != plan.burst
+    ])}."
+  }
+}
+
+variable "alerts" {
+  description = <<-EOT
+    Who hears when a key is about to use up its plan.
+      - usage_percent: the percentages of a plan's monthly limit at which they hear of it, once a key and month; [] for none.
+      - subscriptions: protocol (email, https or sqs) and endpoint (address, URL or the queue's ARN) of each; modules/alerts says what each of them needs.
+  EOT
+  type = object({
+    usage_percent = optional(list(number), [80, 100])
+    subscriptions = optional(list(object({
+      protocol = string
+      endpoint = string
+    })), [])
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition = length(var.alerts.usage_percent) <= 5 && alltrue([
+      for i, percent in var.alerts.usage_percent : percent > max(0, slice(var.alerts.usage_percent, 0, i)...) && percent <= 100 && floor(percent) == percent
+    ])
+    error_message = "alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [${join(", ", var.alerts.usage_percent)}]."
   }
 }
 
@@ -219,11 +289,15 @@ variable "tables" {
 variable "observability" {
   description = <<-EOT
     Logs, traces and alarms.
+      - emails: who hears about failing functions, refusals and latency; the people of cost.emails don't.
+      - playbooks: address of modules/observability/playbooks in your copy of the repository, for the links in alarms.
       - log_retention_days: how long logs are kept.
       - tracing: X-Ray, billed by trace.
       - alarms: their thresholds; modules/observability says what they mean.
   EOT
   type = object({
+    emails             = optional(list(string), [])
+    playbooks          = optional(string, "modules/observability/playbooks")
     log_retention_days = optional(number, 30)
     tracing            = optional(bool, false)
     alarms = optional(object({
@@ -243,7 +317,8 @@ variable "cost" {
       - monthly_usd: the monthly budget.
       - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it.
       - anomaly_usd: from how many dollars an anomaly is worth a message.
-      - monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own.
+      - monitor_arn: the account's SERVICE anomaly monitor, which `aws ce get-anomaly-monitors` shows; null for no word about anomalies.
+      - own_monitor: makes one over this stack's tag instead, which AWS allows in a management account only.
       - live: the alarm on dollars per hour, estimated from live metrics, that brakes within minutes (modules/spend_alarm); usd_per_hour null for what would use up the budget in 72 hours; datapoints minutes above it of the last of.
       - brake: from which percentage of the budget, spent, it brakes; which functions it stops (null for all that the contract lets it stop); the architecture of its zip.
       - prices: US dollars to use instead of those in functions/internal/money/price/prices.json, by its names.
@@ -255,6 +330,7 @@ variable "cost" {
     forecast_percent = optional(list(number), [100])
     anomaly_usd      = optional(number, 5)
     monitor_arn      = optional(string)
+    own_monitor      = optional(bool, false)
     live = optional(object({
       usd_per_hour = optional(number)
       datapoints   = optional(number, 3)
@@ -289,6 +365,55 @@ variable "cost" {
     condition     = anytrue([for percent in var.cost.actual_percent : percent >= var.cost.brake.percent])
     error_message = "cost.brake.percent is ${var.cost.brake.percent}, above every one of cost.actual_percent (${join(", ", var.cost.actual_percent)}): no message would put the brake on. Add ${var.cost.brake.percent} to cost.actual_percent, or lower cost.brake.percent."
   }
+}
+
+variable "account" {
+  description = <<-EOT
+    What the account asks of everything in it; left out, nothing.
+      - permissions_boundary: ARN of the policy that bounds every role.
+      - role_path: path of every role, such as /service/.
+      - kms_key_arn: a key of your own for tables, logs, environments and queues. Its policy must let this account's principals and logs.REGION.amazonaws.com use it. The topics keep a key of their own, which Budgets must reach.
+      - vpc: subnet_ids and security_group_ids for the functions that call what only a private network reaches, and the functions' names. From there they reach DynamoDB and SSM only by endpoints or NAT.
+  EOT
+  type = object({
+    permissions_boundary = optional(string)
+    role_path            = optional(string, "/")
+    kms_key_arn          = optional(string)
+    vpc = optional(object({
+      subnet_ids         = list(string)
+      security_group_ids = list(string)
+      functions          = optional(list(string), ["external"])
+    }))
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.account.permissions_boundary == null ? true : can(regex("^arn:[a-z-]+:iam::([0-9]{12}|aws):policy/.+$", var.account.permissions_boundary))
+    error_message = "account.permissions_boundary takes the ARN of a policy: arn:aws:iam::ACCOUNT:policy/NAME."
+  }
+
+  validation {
+    condition     = can(regex("^/([!-~]+/)?$", var.account.role_path))
+    error_message = "account.role_path begins and ends with a slash, such as /service/."
+  }
+
+  validation {
+    condition     = var.account.kms_key_arn == null ? true : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", var.account.kms_key_arn))
+    error_message = "account.kms_key_arn takes the ARN of a KMS key, not of an alias."
+  }
+
+  validation {
+    condition     = length(setsubtract(try(var.account.vpc.functions, []), local.names)) == 0
+    error_message = "account.vpc.functions names what is not a function: ${join(", ", setsubtract(try(var.account.vpc.functions, []), local.names))}. There are ${join(", ", local.names)}."
+  }
+}
+
+variable "tags" {
+  description = "Tags of every resource, besides sekisho-stack, which the budget counts by."
+  type        = map(string)
+  default     = {}
+  nullable    = false
 }
 
 variable "concurrency_quota" {

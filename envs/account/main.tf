@@ -2,6 +2,8 @@ provider "aws" {
   region = var.region
 }
 
+data "aws_caller_identity" "this" {}
+
 # What exists once per account and region, and is therefore no stack's own: a stack that
 # owned it would take it from its neighbours when it is destroyed. Apply this once.
 
@@ -49,12 +51,27 @@ resource "aws_api_gateway_account" "this" {
   depends_on = [aws_iam_role_policy.api_gateway_logs]
 }
 
-# There is one SERVICE monitor per account. AWS makes one by itself for accounts that were
-# opened since 2023: then give its ARN, and none is made here.
+# There is one SERVICE monitor per account. AWS makes it in accounts opened since 2023, and
+# refuses a second one: "Limit exceeded on dimensional spend monitor creation".
 resource "aws_ce_anomaly_monitor" "this" {
-  count = var.existing_monitor_arn == null ? 1 : 0
+  count = var.create_monitor ? 1 : 0
 
   name              = "services"
   monitor_type      = "DIMENSIONAL"
   monitor_dimension = "SERVICE"
+}
+
+# In another region the role would be replaced, and the first region's APIs would lose the one
+# that they log with.
+resource "terraform_data" "home" {
+  input = "account ${data.aws_caller_identity.this.account_id}, ${var.region}"
+
+  lifecycle {
+    ignore_changes = [input]
+
+    postcondition {
+      condition     = self.input == "account ${data.aws_caller_identity.this.account_id}, ${var.region}"
+      error_message = "This state is of ${self.input}. For another region or account, give it a state of its own: another key in backend.hcl, and terraform init -reconfigure -backend-config=backend.hcl."
+    }
+  }
 }

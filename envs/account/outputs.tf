@@ -1,6 +1,6 @@
 output "monitor_arn" {
-  description = "ARN of the SERVICE anomaly monitor, for cost.monitor_arn of a stack."
-  value       = try(aws_ce_anomaly_monitor.this[0].arn, var.existing_monitor_arn)
+  description = "ARN of the SERVICE anomaly monitor that was made here, for cost.monitor_arn of a stack; null if none was."
+  value       = one(aws_ce_anomaly_monitor.this[*].arn)
 }
 
 output "logging_role_arn" {

@@ -8,13 +8,9 @@ variable "region" {
   }
 }
 
-variable "existing_monitor_arn" {
-  description = "ARN of the account's SERVICE anomaly monitor, where it has one: `aws ce get-anomaly-monitors` lists them. Null makes one."
-  type        = string
-  default     = null
-
-  validation {
-    condition     = var.existing_monitor_arn == null ? true : can(regex("^arn:[a-z-]+:ce::[0-9]{12}:anomalymonitor/.+$", var.existing_monitor_arn))
-    error_message = "existing_monitor_arn takes the ARN of a monitor: arn:aws:ce::ACCOUNT:anomalymonitor/ID."
-  }
+variable "create_monitor" {
+  description = "Whether to make the account's SERVICE anomaly monitor. Accounts opened since 2023 have one: `aws ce get-anomaly-monitors` shows it, and its ARN goes into cost.monitor_arn of a stack."
+  type        = bool
+  default     = false
+  nullable    = false
 }

@@ -9,6 +9,7 @@ module "sekisho" {
   name              = var.name
   dist              = var.dist
   plans             = var.plans
+  alerts            = var.alerts
   settings          = var.settings
   upstream          = var.upstream
   functions         = var.functions
@@ -16,10 +17,13 @@ module "sekisho" {
   tables            = var.tables
   observability     = var.observability
   cost              = var.cost
+  account           = var.account
+  tags              = var.tags
   concurrency_quota = var.concurrency_quota
 
   as_written = {
     plans         = var.plans
+    alerts        = var.alerts
     settings      = var.settings
     upstream      = var.upstream
     functions     = var.functions
@@ -27,5 +31,6 @@ module "sekisho" {
     tables        = var.tables
     observability = var.observability
     cost          = var.cost
+    account       = var.account
   }
 }

@@ -24,7 +24,13 @@ variable "dist" {
 }
 
 variable "plans" {
-  description = "Monthly limit per key, by plan."
+  description = "What each plan allows a key."
+  type        = any
+  default     = null
+}
+
+variable "alerts" {
+  description = "Who hears when a key is about to use up its plan."
   type        = any
   default     = null
 }
@@ -69,6 +75,18 @@ variable "cost" {
   description = "Budget, anomalies, and who hears of them."
   type        = any
   default     = null
+}
+
+variable "account" {
+  description = "What the account asks of everything in it: boundary and path of roles, key, network."
+  type        = any
+  default     = null
+}
+
+variable "tags" {
+  description = "Tags of every resource."
+  type        = map(string)
+  default     = { managed-by = "terraform" }
 }
 
 variable "concurrency_quota" {

@@ -28,7 +28,14 @@ output "brake" {
   value       = module.sekisho.brake
 }
 
+output "create_a_key" {
+  description = "The command that creates a key for a user. `make bin/sekisho` builds the program."
+  value       = module.sekisho.create_a_key
+}
+
+# Sensitive, so that plans don't print its thousand lines; nothing in it is secret.
 output "stack" {
-  description = "Everything else that the stack has to tell."
+  description = "Everything else that the stack has to tell: `terraform output -json stack`."
   value       = module.sekisho
+  sensitive   = true
 }

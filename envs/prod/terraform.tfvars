@@ -1,15 +1,29 @@
 # The stack that people rely on. What is left out takes the default in ../../variables.tf.
+#
+# Values of your own can go into local.auto.tfvars beside this file: Terraform loads it after this
+# one, and git ignores it.
 
 region = "us-east-1"
 
 # Everything is called after this. Two stacks in one account need two names.
 name = "sekisho-prod"
 
-# Who may call how often: requests per calendar month (UTC) and key. null is no limit.
+# What each plan allows a key; envs/dev explains the parts.
 plans = {
-  free    = 1000
-  starter = 10000
-  pro     = 100000
+  free    = { monthly = 1000, daily = 200, per_second = 2, burst = 10 }
+  starter = { monthly = 10000, daily = 2000, per_second = 5, burst = 20 }
+  pro     = { monthly = 100000, daily = 20000, per_second = 20, burst = 50 }
+}
+
+# Who hears when a key has used up part of its month. modules/alerts says what a URL and a queue
+# need.
+alerts = {
+  usage_percent = [80, 100]
+  subscriptions = [
+    { protocol = "email", endpoint = "support@example.com" },
+    # { protocol = "https", endpoint = "https://hooks.example.com/usage" },
+    # { protocol = "sqs", endpoint = "arn:aws:sqs:us-east-1:123456789012:usage" },
+  ]
 }
 
 # Ceiling over all keys together, for each method of the API: calls per second on average,
@@ -29,12 +43,15 @@ tables = {
   max_units_per_second   = { read = 500, write = 500 }
 }
 
+# emails here are of those who mend functions; those of cost hear about money.
 observability = {
+  emails             = ["oncall@example.com"]
   log_retention_days = 90
 }
 
-# Who hears about money, and when. Each address gets a mail to confirm first. monitor_arn
-# is what `terraform output` in ../account shows. The live alarm trips at what would use up the
+# Who hears about money, and when. Each address gets a mail to confirm first. monitor_arn is the
+# account's anomaly monitor of services (`aws ce get-anomaly-monitors`). In an organization the
+# tag sekisho-stack, which the budget counts by, is activated in the management account. The live alarm trips at what would use up the
 # month in a weekend, here 1.39 USD an hour; if you expect busier hours than that, say so:
 #   live = { usd_per_hour = 3 }
 cost = {

@@ -1,6 +1,6 @@
 locals {
   account = var.location.account_id
-  roles   = "arn:${var.location.partition}:iam::${local.account}:role"
+  roles   = "arn:${var.location.partition}:iam::${local.account}:role${var.location.role_path}"
   topics  = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}"
 
   topic       = "${local.topics}:${var.name}-money"
@@ -24,7 +24,7 @@ locals {
   # The role itself can't be the principal: KMS refuses one that does not exist yet, and the
   # functions are made after the topic.
   role_statements = [
-    for sid, role in var.publishing_roles : {
+    for sid, role in merge(var.publishing_roles, { usage = var.usage.publishing_role }) : {
       Sid       = sid
       Effect    = "Allow"
       Principal = { AWS = "*" }
@@ -36,7 +36,7 @@ locals {
           "kms:ViaService"    = "sns.${var.location.region}.amazonaws.com"
         }
         ArnEquals = {
-          "aws:PrincipalArn" = "arn:${var.location.partition}:iam::${local.account}:role/${role}"
+          "aws:PrincipalArn" = "${local.roles}${role}"
         }
       }
     }
@@ -50,12 +50,13 @@ locals {
   )
 }
 
-# AWS's own key for SNS can't be opened to Budgets and the other services, so the topic has a
-# key of its own (1 USD a month).
+# AWS's own key for SNS can't be opened to Budgets and the other services, so the topics have a
+# key of their own (1 USD a month).
 resource "aws_kms_key" "this" {
-  description             = "Messages about money of ${var.name}"
+  description             = "Messages of ${var.name}"
   enable_key_rotation     = true
   deletion_window_in_days = 7
+  tags                    = var.location.tags
 
   policy = jsonencode({
     Version = "2012-10-17"
@@ -84,6 +85,7 @@ resource "aws_sns_topic" "this" {
   name              = "${var.name}-money"
   display_name      = "Sekisho ${var.name}"
   kms_master_key_id = aws_kms_key.this.arn
+  tags              = var.location.tags
 }
 
 resource "aws_sns_topic_policy" "this" {
@@ -110,12 +112,48 @@ resource "aws_sns_topic_subscription" "email" {
   endpoint  = each.value
 }
 
+# Messages about keys have a topic of their own: the brake obeys the one above, and those who
+# look after users are seldom those who look after money.
+resource "aws_sns_topic" "usage" {
+  name              = "${var.name}-usage"
+  display_name      = "Sekisho ${var.name}"
+  kms_master_key_id = aws_kms_key.this.arn
+  tags              = var.location.tags
+}
+
+# SNS gives a topic without a policy to every principal of the account. It refuses a role that
+# does not exist yet, as KMS does.
+resource "aws_sns_topic_policy" "usage" {
+  arn = aws_sns_topic.usage.arn
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "usage"
+      Effect    = "Allow"
+      Principal = { AWS = "*" }
+      Action    = "sns:Publish"
+      Resource  = local.usage_topic
+      Condition = { ArnEquals = { "aws:PrincipalArn" = "${local.roles}${var.usage.publishing_role}" } }
+    }]
+  })
+}
+
+resource "aws_sns_topic_subscription" "usage" {
+  for_each = { for s in distinct(var.usage.subscriptions) : "${s.protocol} ${s.endpoint}" => s }
+
+  topic_arn = aws_sns_topic.usage.arn
+  protocol  = each.value.protocol
+  endpoint  = each.value.endpoint
+}
+
 resource "aws_budgets_budget" "this" {
   name         = "${var.name}-monthly"
   budget_type  = "COST"
   limit_amount = tostring(var.budget.monthly_usd)
   limit_unit   = "USD"
   time_unit    = "MONTHLY"
+  tags         = var.location.tags
 
   cost_filter {
     name   = "TagKeyValue"
@@ -139,11 +177,14 @@ resource "aws_budgets_budget" "this" {
   depends_on = [aws_sns_topic_policy.this]
 }
 
+# Over a tag, only in an organization's management account: a member account is refused
+# (https://docs.aws.amazon.com/cost-management/latest/userguide/getting-started-ad.html).
 resource "aws_ce_anomaly_monitor" "this" {
-  count = var.anomaly.monitor_arn == null ? 1 : 0
+  count = var.anomaly.own_monitor ? 1 : 0
 
   name         = "${var.name}-anomalies"
   monitor_type = "CUSTOM"
+  tags         = var.location.tags
 
   monitor_specification = jsonencode({
     And            = null
@@ -161,9 +202,12 @@ resource "aws_ce_anomaly_monitor" "this" {
 
 # IMMEDIATE goes to SNS only; the people get it from the topic.
 resource "aws_ce_anomaly_subscription" "this" {
+  count = var.anomaly.own_monitor || var.anomaly.monitor_arn != null ? 1 : 0
+
   name             = "${var.name}-anomalies"
   frequency        = "IMMEDIATE"
   monitor_arn_list = [try(aws_ce_anomaly_monitor.this[0].arn, var.anomaly.monitor_arn)]
+  tags             = var.location.tags
 
   threshold_expression {
     dimension {

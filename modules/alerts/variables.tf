@@ -11,12 +11,16 @@ variable "name" {
 
 variable "location" {
   description = <<-EOT
-    Where the topic lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+    Where the topics live: partition, region and account_id. ARNs are composed from them, so that the plan shows them in full. And what the account asks of what lives there:
+      - role_path: of the publishing roles.
+      - tags: of every resource.
   EOT
   type = object({
     partition  = string
     region     = string
     account_id = string
+    role_path  = optional(string, "/")
+    tags       = optional(map(string), {})
   })
   nullable = false
 }
@@ -38,9 +42,21 @@ variable "emails" {
   }
 }
 
+variable "operations_emails" {
+  description = "Addresses that hear about failing functions, refusals and latency. Each gets a mail from AWS with a link to confirm."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for email in var.operations_emails : can(regex("^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$", email))])
+    error_message = "operations_emails takes addresses such as oncall@example.com. Not one: ${join(", ", [for email in var.operations_emails : email if !can(regex("^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$", email))])}."
+  }
+}
+
 variable "tag" {
   description = <<-EOT
-    The cost allocation tag by which this stack's spending is separated from the rest of the account's. It must be activated once, under Billing, Cost allocation tags.
+    The cost allocation tag by which this stack's spending is separated from the rest of the account's. It must be activated once, under Billing, Cost allocation tags, by the account that pays: in an organization its management account.
       - key, value: as resources carry it.
   EOT
   type = object({
@@ -85,11 +101,13 @@ variable "anomaly" {
   description = <<-EOT
     Cost Anomaly Detection.
       - impact_usd: from how many US dollars of impact on finance hears of it.
-      - monitor_arn: the account's SERVICE monitor, which envs/account makes (there can be only one); null makes a monitor of this stack's own, by its tag.
+      - monitor_arn: the account's SERVICE monitor, which `aws ce get-anomaly-monitors` shows. AWS makes one in accounts opened since 2023. Null for no word about anomalies.
+      - own_monitor: whether to make a monitor of this stack's own, by its tag, which works in a management account only.
   EOT
   type = object({
     impact_usd  = optional(number, 5)
     monitor_arn = optional(string)
+    own_monitor = optional(bool, false)
   })
   default  = {}
   nullable = false
@@ -101,7 +119,12 @@ variable "anomaly" {
 
   validation {
     condition     = var.anomaly.monitor_arn == null ? true : can(regex("^arn:[a-z-]+:ce::[0-9]{12}:anomalymonitor/.+$", var.anomaly.monitor_arn))
-    error_message = "anomaly.monitor_arn takes the ARN of a monitor: arn:aws:ce::ACCOUNT:anomalymonitor/ID. `terraform output` in envs/account shows it."
+    error_message = "anomaly.monitor_arn takes the ARN of a monitor: arn:aws:ce::ACCOUNT:anomalymonitor/ID. `aws ce get-anomaly-monitors` shows it."
+  }
+
+  validation {
+    condition     = !(var.anomaly.own_monitor && var.anomaly.monitor_arn != null)
+    error_message = "anomaly takes either monitor_arn or own_monitor = true: a subscription can't be told of one and make another."
   }
 }
 
@@ -110,4 +133,25 @@ variable "publishing_roles" {
   type        = map(string)
   default     = {}
   nullable    = false
+}
+
+variable "usage" {
+  description = <<-EOT
+    The topic that says which key is about to use up its plan.
+      - publishing_role: the IAM role of this account that publishes there, such as "demo-settle". It may not exist yet.
+      - subscriptions: protocol (email, https or sqs) and endpoint (address, URL or the queue's ARN) of each. Plans and the state show them in clear text.
+  EOT
+  type = object({
+    publishing_role = string
+    subscriptions = optional(list(object({
+      protocol = string
+      endpoint = string
+    })), [])
+  })
+  nullable = false
+
+  validation {
+    condition     = alltrue([for s in var.usage.subscriptions : can(regex(local.endpoints[s.protocol], s.endpoint))])
+    error_message = "subscriptions takes { protocol = \"email\", endpoint = \"you@example.com\" }, \"https\" with an https:// URL without user name and password, or \"sqs\" with a queue's ARN, such as arn:aws:sqs:us-east-1:123456789012:usage. Not so: ${join(", ", [for s in var.usage.subscriptions : jsonencode(s) if !can(regex(local.endpoints[s.protocol], s.endpoint))])}."
+  }
 }

@@ -1,6 +1,8 @@
 resource "aws_cloudwatch_log_group" "this" {
   name              = "/aws/apigateway/${var.name}/${var.stage}/access"
   retention_in_days = var.access_log.retention_days
+  kms_key_id        = var.location.kms_key_arn
+  tags              = var.location.tags
 }
 
 resource "aws_lambda_permission" "settle" {

@@ -1,9 +1,14 @@
+locals {
+  default_address_off = try(var.domain.disable_default_address, false)
+}
+
 resource "aws_api_gateway_rest_api" "this" {
   name                         = var.name
   description                  = local.contract.info.title
   body                         = local.body
   fail_on_warnings             = true
-  disable_execute_api_endpoint = try(var.domain.disable_default_address, false)
+  disable_execute_api_endpoint = local.default_address_off
+  tags                         = var.location.tags
 
   endpoint_configuration {
     types = ["REGIONAL"]
@@ -36,10 +41,12 @@ resource "aws_api_gateway_rest_api" "this" {
 }
 
 # A deployment is a snapshot. Its hash covers the whole description, so that every change
-# of it is deployed; the new one is made first, as the stage holds on to the old.
+# of it is deployed; the new one is made first, as the stage holds on to the old. Switching the
+# default address off, or on again, takes effect with a deployment only
+# (https://docs.aws.amazon.com/apigateway/latest/developerguide/rest-api-disable-default-endpoint.html).
 resource "aws_api_gateway_deployment" "this" {
   rest_api_id = aws_api_gateway_rest_api.this.id
-  triggers    = { description = sha1(local.body) }
+  triggers    = merge({ description = sha1(local.body) }, local.default_address_off ? { default_address = "off" } : {})
 
   lifecycle {
     create_before_destroy = true
@@ -53,6 +60,7 @@ resource "aws_api_gateway_stage" "this" {
 
   # The brake sets the other set; the next apply puts these back.
   variables = local.contract.x-sekisho-stage-variables.open
+  tags      = var.location.tags
 
   access_log_settings {
     destination_arn = aws_cloudwatch_log_group.this.arn
@@ -100,6 +108,7 @@ resource "aws_api_gateway_domain_name" "this" {
   domain_name              = var.domain.name
   regional_certificate_arn = var.domain.certificate_arn
   security_policy          = "TLS_1_2"
+  tags                     = var.location.tags
 
   endpoint_configuration {
     types = ["REGIONAL"]

@@ -17,12 +17,16 @@ variable "contract" {
 
 variable "location" {
   description = <<-EOT
-    Where the API and its functions live: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+    Where the API and its functions live: partition, region and account_id. ARNs are composed from them, so that the plan shows them in full. And what the account asks of what lives there:
+      - kms_key_arn: a key of your own for the access log, whose policy must let logs.REGION.amazonaws.com use it.
+      - tags: of every resource.
   EOT
   type = object({
-    partition  = string
-    region     = string
-    account_id = string
+    partition   = string
+    region      = string
+    account_id  = string
+    kms_key_arn = optional(string)
+    tags        = optional(map(string), {})
   })
   nullable = false
 }

@@ -16,10 +16,10 @@ module "function" {
   name               = local.name
   zip                = var.zip
   location           = var.location
-  runtime            = var.runtime
+  runtime            = merge(var.runtime, { asynchronous = true })
   log_retention_days = var.log_retention_days
   # A brake that fails is news.
-  alarms = { topic_arns = [local.topic], errors_above = 0, throttles_above = 0 }
+  alarms = merge(var.alarms, { errors_above = 0, throttles_above = 0 })
 
   environment = {
     SEKISHO_LOG_LEVEL            = "info"

@@ -11,12 +11,20 @@ variable "name" {
 
 variable "location" {
   description = <<-EOT
-    Where the stack lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+    Where the stack lives, and what the account asks of what lives there, as modules/function takes it: partition, region, account_id, permissions_boundary, role_path, kms_key_arn, vpc and tags.
   EOT
   type = object({
-    partition  = string
-    region     = string
-    account_id = string
+    partition            = string
+    region               = string
+    account_id           = string
+    permissions_boundary = optional(string)
+    role_path            = optional(string, "/")
+    kms_key_arn          = optional(string)
+    vpc = optional(object({
+      subnet_ids         = list(string)
+      security_group_ids = list(string)
+    }))
+    tags = optional(map(string), {})
   })
   nullable = false
 }
@@ -94,4 +102,18 @@ variable "log_retention_days" {
   type        = number
   default     = 30
   nullable    = false
+}
+
+variable "alarms" {
+  description = <<-EOT
+    Who hears that the brake itself failed.
+      - topic_arns: SNS topics of people who mend functions.
+      - playbooks: address or path of the directory with modules/observability's playbooks.
+  EOT
+  type = object({
+    topic_arns = optional(list(string), [])
+    playbooks  = optional(string, "modules/observability/playbooks")
+  })
+  default  = {}
+  nullable = false
 }

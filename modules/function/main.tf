@@ -13,6 +13,20 @@ locals {
     resources = ["*"]
   }] : []
 
+  # Describing interfaces can't be narrowed to a resource, so Lambda's own policy allows all of
+  # this on everything too.
+  network_statements = var.location.vpc == null ? [] : [{
+    actions   = ["ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets"]
+    resources = ["*"]
+  }]
+
+  # The environment, and the tables, are encrypted with this key where there is one.
+  key_statements   = var.location.kms_key_arn == null ? [] : [{ actions = ["kms:Decrypt", "kms:GenerateDataKey"], resources = [var.location.kms_key_arn] }]
+  queue_statements = var.runtime.asynchronous ? [{ actions = ["sqs:SendMessage"], resources = [local.queue_arn] }] : []
+
+  queue     = "${var.name}-undelivered"
+  queue_arn = "arn:${var.location.partition}:sqs:${var.location.region}:${var.location.account_id}:${local.queue}"
+
   # How many run at a time is Poisson-distributed around its mean; two standard deviations
   # above it leave about one peak in fifty without a place. The billionth keeps a product
   # that is whole, but for its last digit, from being rounded up.
@@ -28,11 +42,16 @@ locals {
 resource "aws_cloudwatch_log_group" "this" {
   name              = local.log_group
   retention_in_days = var.log_retention_days
+  kms_key_id        = var.location.kms_key_arn
+  tags              = var.location.tags
 }
 
 resource "aws_iam_role" "this" {
-  name        = var.name
-  description = "What the function ${var.name} may do."
+  name                 = var.name
+  path                 = var.location.role_path
+  permissions_boundary = var.location.permissions_boundary
+  description          = "What the function ${var.name} may do."
+  tags                 = var.location.tags
 
   assume_role_policy = jsonencode({
     Version = "2012-10-17"
@@ -51,7 +70,7 @@ resource "aws_iam_role_policy" "this" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
-      for statement in concat([local.log_statement], local.trace_statements, var.statements) : {
+      for statement in concat([local.log_statement], local.trace_statements, local.network_statements, local.key_statements, local.queue_statements, var.statements) : {
         Effect   = "Allow"
         Action   = statement.actions
         Resource = statement.resources
@@ -72,6 +91,8 @@ resource "aws_lambda_function" "this" {
   memory_size                    = var.runtime.memory_mb
   timeout                        = var.runtime.timeout_seconds
   reserved_concurrent_executions = var.reserved_concurrency
+  kms_key_arn                    = length(var.environment) == 0 ? null : var.location.kms_key_arn
+  tags                           = var.location.tags
 
   dynamic "environment" {
     for_each = length(var.environment) == 0 ? [] : [var.environment]
@@ -88,6 +109,15 @@ resource "aws_lambda_function" "this" {
     system_log_level = "WARN"
   }
 
+  dynamic "vpc_config" {
+    for_each = var.location.vpc == null ? [] : [var.location.vpc]
+
+    content {
+      subnet_ids         = vpc_config.value.subnet_ids
+      security_group_ids = vpc_config.value.security_group_ids
+    }
+  }
+
   tracing_config {
     mode = var.runtime.tracing ? "Active" : "PassThrough"
   }
@@ -102,23 +132,3 @@ resource "aws_lambda_function" "this" {
   }
 }
 
-resource "aws_cloudwatch_metric_alarm" "this" {
-  for_each = var.alarms == null ? {} : {
-    Errors    = var.alarms.errors_above
-    Throttles = var.alarms.throttles_above
-  }
-
-  alarm_name        = "${var.name}-${lower(each.key)}"
-  alarm_description = "The function ${var.name} had more than ${each.value} ${lower(each.key)} in 5 minutes."
-  namespace         = "AWS/Lambda"
-  metric_name       = each.key
-  dimensions        = { FunctionName = aws_lambda_function.this.function_name }
-  statistic         = "Sum"
-  period            = 300
-
-  comparison_operator = "GreaterThanThreshold"
-  evaluation_periods  = 1
-  threshold           = each.value
-  treat_missing_data  = "notBreaching"
-  alarm_actions       = var.alarms.topic_arns
-}

@@ -17,12 +17,24 @@ variable "zip" {
 
 variable "location" {
   description = <<-EOT
-    Where the function lives: partition, region and account_id. ARNs are composed from it, so that the plan shows them in full.
+    Where the function lives: partition, region and account_id. ARNs are composed from them, so that the plan shows them in full. And what the account asks of what lives there:
+      - permissions_boundary, role_path: of the function's role.
+      - kms_key_arn: a key of your own for log, environment and queue. Its policy must let logs.REGION.amazonaws.com use it, and the function gets the right to.
+      - vpc: subnet_ids and security_group_ids, for a function that calls what only a private network reaches; null for none.
+      - tags: of every resource.
   EOT
   type = object({
-    partition  = string
-    region     = string
-    account_id = string
+    partition            = string
+    region               = string
+    account_id           = string
+    permissions_boundary = optional(string)
+    role_path            = optional(string, "/")
+    kms_key_arn          = optional(string)
+    vpc = optional(object({
+      subnet_ids         = list(string)
+      security_group_ids = list(string)
+    }))
+    tags = optional(map(string), {})
   })
   nullable = false
 }
@@ -34,12 +46,14 @@ variable "runtime" {
       - timeout_seconds: of one invocation.
       - architecture: arm64 or x86_64, as the zip was built; arm64 costs a fifth less.
       - tracing: X-Ray, billed by trace.
+      - asynchronous: whether it is started by somebody who does not wait for it, such as SNS. An event that still fails after Lambda's own retries then goes to a queue, with an alarm on it.
   EOT
   type = object({
     memory_mb       = number
     timeout_seconds = number
     architecture    = optional(string, "arm64")
     tracing         = optional(bool, false)
+    asynchronous    = optional(bool, false)
   })
   nullable = false
 
@@ -117,15 +131,24 @@ variable "log_retention_days" {
 variable "alarms" {
   description = <<-EOT
     Alarms on the function, over 5 minutes each; null for none.
-      - topic_arns: the SNS topics that they notify.
+      - topic_arns: the SNS topics that they notify, of the end too.
       - errors_above, throttles_above: how many are still all right.
+      - errors_in: where errors are counted. metric is Lambda's own, which counts every error that the function returns; log counts lines of level error, timeouts and crashes, for a function that returns errors in the ordinary run of things, as an authorizer does with every wrong key.
+      - playbooks: address or path of the directory with modules/observability's playbooks, for the alarms' texts.
   EOT
   type = object({
     topic_arns      = optional(list(string), [])
     errors_above    = optional(number, 5)
     throttles_above = optional(number, 10)
+    errors_in       = optional(string, "metric")
+    playbooks       = optional(string, "modules/observability/playbooks")
   })
   default = null
+
+  validation {
+    condition     = var.alarms == null ? true : contains(["metric", "log"], var.alarms.errors_in)
+    error_message = "alarms.errors_in is metric or log."
+  }
 
   validation {
     condition     = var.alarms == null ? true : var.alarms.errors_above >= 0 && var.alarms.throttles_above >= 0

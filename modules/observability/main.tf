@@ -5,22 +5,28 @@ locals {
       statistic = "Sum"
       threshold = var.alarms.refusals_above
       periods   = 1
-      text      = "More than ${var.alarms.refusals_above} refused calls in 5 minutes: an agent in a loop, against a used-up key or the throttle. The dashboard shows the reasons."
+      text      = "more than ${var.alarms.refusals_above} calls refused in 5 minutes."
     }
     failures = {
       metric    = "5XXError"
       statistic = "Sum"
       threshold = var.alarms.failures_above
       periods   = 1
-      text      = "More than ${var.alarms.failures_above} failed calls in 5 minutes: functions that fail or are out of concurrency, tables that can't be reached or are at their ceiling, or the brake."
+      text      = "more than ${var.alarms.failures_above} calls failed in 5 minutes."
     }
     latency = {
       metric    = "Latency"
       statistic = "p95"
       threshold = var.alarms.latency_ms_above
       periods   = 3
-      text      = "One call in twenty took more than ${var.alarms.latency_ms_above} ms, for 15 minutes."
+      text      = "one call in twenty took more than ${var.alarms.latency_ms_above} ms, for 15 minutes."
     }
+  }
+
+  # The text of an alarm is the first paragraph of its playbook.
+  texts = {
+    for kind in keys(local.alarms) :
+    kind => join(" ", split("\n", trimspace(split("\n\n", file("${path.module}/playbooks/${kind}.md"))[1])))
   }
 }
 
@@ -28,7 +34,7 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   for_each = local.alarms
 
   alarm_name         = "${var.name}-${each.key}"
-  alarm_description  = each.value.text
+  alarm_description  = "${var.name}: ${each.value.text} ${local.texts[each.key]} Playbook: ${var.alarms.playbooks}/${each.key}.md"
   namespace          = "AWS/ApiGateway"
   metric_name        = each.value.metric
   dimensions         = { ApiName = var.api.name, Stage = var.api.stage }
@@ -41,4 +47,6 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   threshold           = each.value.threshold
   treat_missing_data  = "notBreaching"
   alarm_actions       = var.topic_arns
+  ok_actions          = var.topic_arns
+  tags                = var.tags
 }

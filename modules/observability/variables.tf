@@ -96,17 +96,26 @@ variable "alarms" {
       - refusals_above: answers of 4xx in 5 minutes, denials among them, as an agent in a loop against a used-up key gets.
       - failures_above: answers of 5xx in 5 minutes.
       - latency_ms_above: 95th percentile over 15 minutes.
+      - playbooks: address or path of the directory with the playbooks, for the alarms' texts.
   EOT
   type = object({
     refusals_above   = optional(number, 500)
     failures_above   = optional(number, 20)
     latency_ms_above = optional(number, 10000)
+    playbooks        = optional(string, "modules/observability/playbooks")
   })
   default  = {}
   nullable = false
 
   validation {
-    condition     = alltrue([for value in values(var.alarms) : value >= 0])
+    condition     = alltrue([for above in [var.alarms.refusals_above, var.alarms.failures_above, var.alarms.latency_ms_above] : above >= 0])
     error_message = "alarms takes thresholds of 0 or more: answers per 5 minutes, and milliseconds."
   }
+}
+
+variable "tags" {
+  description = "Tags of every resource."
+  type        = map(string)
+  default     = {}
+  nullable    = false
 }

@@ -87,9 +87,14 @@ locals {
   }
 }
 
+locals {
+  # The text of an alarm is the first paragraph of its playbook.
+  text = join(" ", split("\n", trimspace(split("\n\n", file("${path.module}/../observability/playbooks/spend-rate.md"))[1])))
+}
+
 resource "aws_cloudwatch_metric_alarm" "this" {
   alarm_name        = "${var.name}-spend-rate"
-  alarm_description = "${var.name} spends more than ${var.trip.usd_per_hour} USD an hour, estimated from AWS's own metrics in ${var.trip.datapoints} of the last ${var.trip.of} minutes."
+  alarm_description = "${var.name} spends more than ${var.trip.usd_per_hour} USD an hour, estimated from AWS's own metrics in ${var.trip.datapoints} of the last ${var.trip.of} minutes. ${local.text} Playbook: ${var.playbooks}/spend-rate.md"
 
   dynamic "metric_query" {
     for_each = local.metrics
@@ -125,6 +130,8 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   datapoints_to_alarm = var.trip.datapoints
   treat_missing_data  = "notBreaching"
   alarm_actions       = var.topic_arns
+  ok_actions          = var.topic_arns
+  tags                = var.tags
 
   lifecycle {
     precondition {

@@ -114,3 +114,17 @@ variable "tables" {
     error_message = "tables takes at least one table."
   }
 }
+
+variable "tags" {
+  description = "Tags of every resource."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+}
+
+variable "playbooks" {
+  description = "Address or path of the directory with the playbooks that alarms link to."
+  type        = string
+  default     = "modules/observability/playbooks"
+  nullable    = false
+}

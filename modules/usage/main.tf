@@ -20,6 +20,7 @@ resource "aws_dynamodb_table" "this" {
   billing_mode                = "PAY_PER_REQUEST"
   hash_key                    = "pk"
   deletion_protection_enabled = var.protection.deletion_protection
+  tags                        = var.tags
 
   attribute {
     name = "pk"
@@ -39,9 +40,11 @@ resource "aws_dynamodb_table" "this" {
     enabled = var.protection.point_in_time_recovery
   }
 
-  # The key that AWS keeps for DynamoDB in this account: its use shows in CloudTrail.
+  # Unless one is given, the key that AWS keeps for DynamoDB in this account: its use shows in
+  # CloudTrail.
   server_side_encryption {
-    enabled = true
+    enabled     = true
+    kms_key_arn = var.kms_key_arn
   }
 
   dynamic "on_demand_throughput" {

@@ -43,3 +43,16 @@ variable "max_units_per_second" {
     error_message = "max_units_per_second takes whole numbers of at least 1 for read and write, or null for no ceiling."
   }
 }
+
+variable "kms_key_arn" {
+  description = "A KMS key of your own for the tables; null for the one that AWS keeps for DynamoDB. Whoever calls the tables needs kms:Decrypt on it."
+  type        = string
+  default     = null
+}
+
+variable "tags" {
+  description = "Tags of every resource."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+}

@@ -11,7 +11,8 @@ type anomalies struct {
 }
 
 func newAnomalies() *anomalies {
-	return &anomalies{monitors: map[string]object{}, subscriptions: map[string]object{}, tags: map[string][]object{}}
+	services := object{"MonitorArn": ServiceMonitor, "MonitorName": "Default-Services-Monitor", "MonitorType": "DIMENSIONAL", "MonitorDimension": "SERVICE"}
+	return &anomalies{monitors: map[string]object{ServiceMonitor: services}, subscriptions: map[string]object{}, tags: map[string][]object{}}
 }
 
 func (a *anomalies) operations() map[string]operation {
@@ -33,12 +34,21 @@ func (a *anomalies) arn(kind string) string {
 	return fmt.Sprintf("arn:aws:ce::%s:%s/00000000-0000-4000-8000-%012d", AccountID, kind, a.made)
 }
 
-// createMonitor keeps AWS's rule that an account has one monitor of services.
+// ServiceMonitor is the one that AWS makes in every account opened since 2023.
+const ServiceMonitor = "arn:aws:ce::" + AccountID + ":anomalymonitor/00000000-0000-4000-8000-000000000000"
+
+// createMonitor keeps AWS's rules for a member account opened since 2023, which is where people
+// deploy: it has its monitor of services, there can be no second one, and monitors over tags,
+// cost categories and linked accounts are the management account's
+// (https://docs.aws.amazon.com/cost-management/latest/userguide/getting-started-ad.html).
 func (a *anomalies) createMonitor(in object) (object, error) {
 	given := nested(in, "AnomalyMonitor")
+	if text(given, "MonitorType") == "CUSTOM" {
+		return nil, fault{"ValidationException", "Cost monitors for linked accounts, cost allocation tags and cost categories can only be created in the management account"}
+	}
 	for _, other := range a.monitors {
 		if text(given, "MonitorDimension") != "" && text(given, "MonitorDimension") == text(other, "MonitorDimension") {
-			return nil, fault{"LimitExceededException", "Limit exceeded on dimensional spend monitor creation"}
+			return nil, fault{"ValidationException", "Limit exceeded on dimensional spend monitor creation"}
 		}
 	}
 	arn := a.arn("anomalymonitor")

@@ -75,7 +75,7 @@ func plan(t *testing.T, root, tree, dist string) {
 	must(t, err)
 	for _, name := range functions {
 		if name != "dice" {
-			must(t, stack.PlaceholderZips(dist, []string{name}))
+			must(t, stack.PlaceholderZips(tree, dist, []string{name}))
 		}
 	}
 	dir := t.TempDir()

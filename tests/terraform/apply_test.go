@@ -2,6 +2,7 @@ package terraform_test
 
 import (
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	tfterraform "github.com/gruntwork-io/terratest/modules/terraform"
 
+	"sekisho/tests/awsfake"
 	"sekisho/tests/e2e/suite"
 	"sekisho/tests/terraform/stack"
 )
@@ -23,9 +25,14 @@ func TestApply(t *testing.T) {
 	dir, dist := checkout(t, nil)
 	s := prepare(t, dir, "envs/dev", map[string]any{
 		"dist":  dist,
-		"plans": map[string]any{suite.Plan: suite.Limit},
-		"api":   map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
-		"cost":  map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25},
+		"plans": map[string]any{suite.Plan: map[string]any{"monthly": suite.Limit}},
+		"alerts": map[string]any{"subscriptions": []map[string]any{
+			{"protocol": "email", "endpoint": "support@example.com"},
+			{"protocol": "https", "endpoint": "https://hooks.example.com/usage"},
+			{"protocol": "sqs", "endpoint": "arn:aws:sqs:us-east-1:123456789012:usage"},
+		}},
+		"api":  map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
+		"cost": map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25, "monitor_arn": awsfake.ServiceMonitor},
 		"functions": map[string]any{
 			"postal": map[string]any{"reserved_concurrency": 5},
 			// A hundred calls at once queue in moto, which has one thread: on a slow machine the
@@ -43,6 +50,7 @@ func TestApply(t *testing.T) {
 	verify(t, outputs)
 	t.Run("brake", func(t *testing.T) { verifyBrake(t, outputs) })
 	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
+	t.Run("another region", func(t *testing.T) { verifyStays(t, s) })
 	t.Run("served", func(t *testing.T) { verifyServed(t, s, outputs) })
 
 	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
@@ -52,7 +60,7 @@ func TestApply(t *testing.T) {
 // TestAccount applies and destroys what exists once per account.
 func TestAccount(t *testing.T) {
 	t.Parallel()
-	dir, _ := checkout(t, nil)
+	dir, _ := checkout(t, func(dir string) { keepStateBeside(t, dir, "account") })
 	s := prepare(t, dir, "envs/account", nil)
 	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
 	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
@@ -61,7 +69,28 @@ func TestAccount(t *testing.T) {
 	if changed := differences(again); len(changed) > 0 {
 		t.Errorf("the second plan wants to change %v", changed)
 	}
+	t.Run("another region", func(t *testing.T) { verifyStays(t, s) })
 	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
+}
+
+// keepStateBeside keeps the state of an environment beside its files instead of in S3.
+func keepStateBeside(t *testing.T, dir, env string) {
+	t.Helper()
+	replace(t, filepath.Join(dir, "envs", env, "versions.tf"), `backend "s3" {
+    use_lockfile = true
+    encrypt      = true
+  }`, `backend "local" {}`)
+}
+
+// verifyStays: what was applied is not made a second time elsewhere.
+func verifyStays(t *testing.T, s *stack.Stack) {
+	_, err := s.With(map[string]any{"region": "us-west-2"}).Plan(t, t.Context())
+	if err == nil {
+		t.Fatal("a plan for another region was accepted")
+	}
+	if want := "account " + awsfake.AccountID + ", us-east-1"; !strings.Contains(plain(err.Error()), plain(want)) || !strings.Contains(err.Error(), "of its own") {
+		t.Errorf("the refusal says %v, want where the state's things are, and what to do", err)
+	}
 }
 
 func verifyOutputs(t *testing.T, outputs stack.Outputs) {

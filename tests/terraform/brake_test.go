@@ -100,7 +100,7 @@ func verifyBrakeRights(t *testing.T, client *iam.Client, outputs stack.Outputs) 
 	stage := fmt.Sprintf("arn:aws:apigateway:us-east-1::/restapis/%s/stages/live", outputs.Applied.APIID)
 	contract, err := readContract(root)
 	must(t, err)
-	want := append(brakeGrants(contract), "logs:CreateLogStream "+log, "logs:PutLogEvents "+log, "apigateway:GET "+stage, "apigateway:PATCH "+stage,
+	want := append(brakeGrants(contract), "sqs:SendMessage sekisho-dev-brake-undelivered", "logs:CreateLogStream "+log, "logs:PutLogEvents "+log, "apigateway:GET "+stage, "apigateway:PATCH "+stage,
 		"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:PutItem table/sekisho-dev-accounts")
 	slices.Sort(have)
 	slices.Sort(want)

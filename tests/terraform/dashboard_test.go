@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/tests/terraform/insights"
 	"sekisho/tests/terraform/metricmath"
 )
 
@@ -76,6 +77,9 @@ func (w widget) misshapen(p planned) string {
 		group, query, ok := strings.Cut(strings.TrimPrefix(w.Properties.Query, "SOURCE '"), "' | ")
 		if !ok || !slices.Contains(p.logGroups(), group) || query == "" {
 			return "queries no log group of the stack: " + w.Properties.Query
+		}
+		if _, err := insights.Parse(query); err != nil {
+			return err.Error()
 		}
 		return ""
 	}

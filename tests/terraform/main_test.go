@@ -63,7 +63,7 @@ func checkout(t *testing.T, change func(dir string)) (dir, dist string) {
 	must(t, os.Mkdir(dist, 0o755))
 	functions, err := stack.Functions(dir)
 	must(t, err)
-	must(t, stack.PlaceholderZips(dist, functions))
+	must(t, stack.PlaceholderZips(dir, dist, functions))
 	return dir, dist
 }
 

@@ -22,11 +22,7 @@ import (
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	dir, dist := checkout(t, func(dir string) {
-		// The state of prod lies in S3; a plan needs none.
-		replace(t, filepath.Join(dir, "envs/prod/versions.tf"), `backend "s3" {
-    use_lockfile = true
-    encrypt      = true
-  }`, `backend "local" {}`)
+		keepStateBeside(t, dir, "prod")
 	})
 	var worst []worstCase
 	for _, env := range []string{"dev", "prod"} {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"sekisho/tests/awsfake"
 	dynamo "sekisho/tests/awsfake/tables"
 )
 
@@ -31,6 +32,11 @@ var checks = map[string]func(p planned) []string{
 	"nothing else":      checkNothingElse,
 	"stage":             checkStage,
 	"permissions":       checkPermissions,
+	"roles":             checkRoles,
+	"key":               checkKey,
+	"alarms":            checkAlarms,
+	"money":             checkMoney,
+	"tags":              checkTags,
 	"iam":               checkIAM,
 	"environment":       checkEnvironment,
 	"functions":         checkFunctions,
@@ -38,11 +44,16 @@ var checks = map[string]func(p planned) []string{
 	"idle cost":         checkIdle,
 }
 
-// variables of the plan that is checked: those of envs/dev, and an upstream, as it has none.
+// variables of the plan that is checked: those of envs/dev, and an upstream and a monitor of
+// anomalies, as it has none.
 func variables(dist string) map[string]any {
-	return map[string]any{"dist": dist, "upstream": map[string]any{
-		"url": "https://api.example.com/v1", "token_parameter": "/sekisho-dev/upstream-token",
-	}}
+	return map[string]any{
+		"dist": dist,
+		"upstream": map[string]any{
+			"url": "https://api.example.com/v1", "token_parameter": "/sekisho-dev/upstream-token",
+		},
+		"cost": map[string]any{"monthly_usd": 10, "monitor_arn": awsfake.ServiceMonitor},
+	}
 }
 
 func TestPlan(t *testing.T) {
@@ -254,6 +265,10 @@ func checkStage(p planned) (problems []string) {
 	if settings["throttling_rate_limit"] != 10.0 || settings["throttling_burst_limit"] != 20.0 {
 		problems = append(problems, fmt.Sprintf("throttles: %v per second, %v at once; want 10 and 20, as terraform.tfvars says", settings["throttling_rate_limit"], settings["throttling_burst_limit"]))
 	}
+	// Traced data and logs at level INFO are whole requests, keys among them.
+	if settings["data_trace_enabled"] != false || settings["logging_level"] != "OFF" || settings["metrics_enabled"] != false {
+		problems = append(problems, fmt.Sprintf("the stage writes more than the access log: trace %v, logs %v, metrics %v", settings["data_trace_enabled"], settings["logging_level"], settings["metrics_enabled"]))
+	}
 	if path := p.value(at+"aws_api_gateway_method_settings.this", "method_path"); path != "*/*" {
 		problems = append(problems, fmt.Sprintf("throttles hold for %v, want */*", path))
 	}
@@ -294,7 +309,8 @@ func checkStage(p planned) (problems []string) {
 	return problems
 }
 
-// checkPermissions: who may invoke which function.
+// checkPermissions: who may invoke which function, and on whose behalf. Where a permission names
+// the API, the plan only knows that it will; TestApply looks at which.
 func checkPermissions(p planned) (problems []string) {
 	want := []string{"authorizer apigateway.amazonaws.com", "brake sns.amazonaws.com", "settle logs.amazonaws.com"}
 	for _, item := range p.contract.Paths {
@@ -307,8 +323,11 @@ func checkPermissions(p planned) (problems []string) {
 	sort.Strings(want)
 	want = slices.Compact(want)
 	var have []string
-	for _, resource := range p.plan.ResourcePlannedValuesMap {
+	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		if resource.Type == "aws_lambda_permission" {
+			if resource.AttributeValues["source_arn"] == nil && !p.unknown(address, "source_arn") {
+				problems = append(problems, address+" has no source_arn: any account's "+resource.AttributeValues["principal"].(string)+" could invoke")
+			}
 			have = append(have, fmt.Sprintf("%s %s", strings.TrimPrefix(resource.AttributeValues["function_name"].(string), "sekisho-dev-"), resource.AttributeValues["principal"]))
 		}
 	}
@@ -319,14 +338,17 @@ func checkPermissions(p planned) (problems []string) {
 	return problems
 }
 
+// asynchronous are the functions that are started by somebody who does not wait.
+var asynchronous = map[string]bool{"settle": true, "brake": true}
+
 // grants is what each function may do besides writing to its own log. A function that is
 // not listed may do nothing else; brakeGrants has those of the brake.
 var grants = map[string][]string{
-	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-usage"},
-	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage"},
+	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:BatchGetItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage"},
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
 	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
-	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"settle":     {"dynamodb:DeleteItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "sns:Publish sekisho-dev-usage"},
 }
 
 func checkIAM(p planned) (problems []string) {
@@ -340,6 +362,9 @@ func checkIAM(p planned) (problems []string) {
 		}
 		log := "log-group:/aws/lambda/sekisho-dev-" + name + ":*"
 		want := append([]string{"logs:CreateLogStream " + log, "logs:PutLogEvents " + log}, grants[name]...)
+		if asynchronous[name] {
+			want = append(want, "sqs:SendMessage sekisho-dev-"+name+"-undelivered")
+		}
 		if name == "brake" {
 			want = append(want, brakeGrants(p.contract)...)
 		}
@@ -395,6 +420,9 @@ func allowed(policy string) (list []string, err error) {
 		return nil, err
 	}
 	for _, statement := range document.Statement {
+		if statement.Effect != "Allow" {
+			return nil, fmt.Errorf("a statement's effect is %q", statement.Effect)
+		}
 		for _, action := range statement.Action {
 			for _, resource := range statement.Resource {
 				list = append(list, action+" "+account.ReplaceAllString(resource, ""))
@@ -406,17 +434,20 @@ func allowed(policy string) (list []string, err error) {
 
 var account = regexp.MustCompile(`^arn:aws:[a-z]+:us-east-1:123456789012:`)
 
+// plansOfDev are the plans of envs/dev in JSON.
+const plansOfDev = `{"free":{"burst":10,"daily":200,"monthly":1000,"per_second":2},"internal":{},"pro":{"monthly":100000},"starter":{"burst":20,"daily":2000,"monthly":10000,"per_second":5}}`
+
 // environments are the variables that each function reads, beside SEKISHO_LOG_LEVEL. A
 // function that is not listed reads none.
 var environments = map[string]map[string]string{
 	"authorizer": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS":       `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_PLANS": plansOfDev, "SEKISHO_USAGE_PERCENT": "80,100",
 		"SEKISHO_UPGRADE_URL": "", "SEKISHO_KEY_CACHE_SECONDS": "30", "SEKISHO_DENIAL_MEMORY_SECONDS": "3",
 	},
 	"account": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS": `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_PLANS": plansOfDev,
 	},
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
@@ -428,7 +459,7 @@ var environments = map[string]map[string]string{
 		"SEKISHO_UPSTREAM_BURST":           "5", "SEKISHO_UPSTREAM_RATE_PER_SECOND": "1",
 		"SEKISHO_PUBLISH_PER_DAY": "1", "SEKISHO_UPSTREAM_TIMEOUT_SECONDS": "15",
 	},
-	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
+	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage", "SEKISHO_USAGE_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:sekisho-dev-usage"},
 }
 
 // braked are the functions that the brake must stop, each with a prefix: those that serve calls

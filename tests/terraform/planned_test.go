@@ -140,6 +140,16 @@ func (p planned) value(address, attribute string) any {
 	return resource.AttributeValues[attribute]
 }
 
+// unknown says whether an attribute is set, but to something that only the apply knows.
+func (p planned) unknown(address, attribute string) bool {
+	change, ok := p.plan.ResourceChangesMap[address]
+	if !ok {
+		return false
+	}
+	after, _ := change.Change.AfterUnknown.(map[string]any)
+	return after[attribute] == true
+}
+
 // block is the only block of that name in a resource.
 func (p planned) block(address, name string) map[string]any {
 	blocks, _ := p.value(address, name).([]any)

@@ -10,11 +10,28 @@ mock_provider "aws" {
   mock_data "aws_region" {
     defaults = { id = "us-east-1" }
   }
-  mock_data "aws_default_tags" {
-    defaults = { tags = { sekisho-stack = "demo" } }
-  }
   mock_data "aws_servicequotas_service_quota" {
     defaults = { value = 1000 }
+  }
+
+  # OpenTofu makes up values when planning, and the provider checks that an ARN looks like one.
+  mock_resource "aws_api_gateway_rest_api" {
+    defaults = { execution_arn = "arn:aws:execute-api:us-east-1:123456789012:abc123" }
+  }
+  mock_resource "aws_cloudwatch_log_group" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:demo" }
+  }
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::123456789012:role/demo" }
+  }
+  mock_resource "aws_kms_key" {
+    defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000" }
+  }
+  mock_resource "aws_sns_topic" {
+    defaults = { arn = "arn:aws:sns:us-east-1:123456789012:demo" }
+  }
+  mock_resource "aws_sqs_queue" {
+    defaults = { arn = "arn:aws:sqs:us-east-1:123456789012:demo" }
   }
 }
 
@@ -26,7 +43,8 @@ run "wiring" {
   command = plan
 
   variables {
-    plans     = { free = 1000, internal = null }
+    plans     = merge(jsondecode(file("functions/internal/account/testdata/plans.json")).accepted, { as_before = null })
+    alerts    = { usage_percent = [50, 90, 100] }
     functions = { mcp = { memory_mb = 1024, reserved_concurrency = 900, environment = { EXTRA = "1" }, traffic = { requests_per_second = 5, seconds = 0.4 } } }
   }
 
@@ -36,8 +54,13 @@ run "wiring" {
   }
 
   assert {
-    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == "{\"free\":1000,\"internal\":null}"
-    error_message = "A plan without a limit must stay null."
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == jsonencode(merge(jsondecode(file("functions/internal/account/testdata/plans.json")).accepted, { as_before = {} }))
+    error_message = "Plans are handed on as written, without the parts that are left out."
+  }
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_USAGE_PERCENT == "50,90,100" && output.applied.functions.settle.environment.SEKISHO_USAGE_TOPIC_ARN == "arn:aws:sns:us-east-1:123456789012:demo-usage" && output.usage_topic_arn == "arn:aws:sns:us-east-1:123456789012:demo-usage"
+    error_message = "The authorizer knows the thresholds, and settle the topic that hears of them."
   }
 
   assert {
@@ -52,8 +75,23 @@ run "wiring" {
   }
 }
 
-run "needs_no_upstream" {
+run "defaults" {
   command = plan
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == jsonencode(jsondecode(file("functions/internal/account/testdata/plans.json")).default) && output.applied.functions.account.environment.SEKISHO_PLANS == output.applied.functions.authorizer.environment.SEKISHO_PLANS
+    error_message = "Go has the same default plans."
+  }
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_USAGE_PERCENT == "80,100"
+    error_message = "Unless given, messages are sent at 80 and 100 % of a month."
+  }
+
+  assert {
+    condition     = var.tables.deletion_protection && var.tables.point_in_time_recovery
+    error_message = "Unless switched off, tables are protected and backed up."
+  }
 
   assert {
     condition     = output.applied.functions.external.environment.SEKISHO_UPSTREAM_URL == "" && length(local.functions.external.statements) == 0
@@ -107,14 +145,33 @@ run "takes_a_quota_of_10_without_reservations" {
   }
 }
 
-run "refuses_a_provider_without_the_tag" {
+run "what_the_account_asks" {
   command = plan
 
   variables {
-    name = "other"
+    account = {
+      permissions_boundary = "arn:aws:iam::123456789012:policy/boundary"
+      role_path            = "/service/"
+      kms_key_arn          = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+      vpc                  = { subnet_ids = ["subnet-1"], security_group_ids = ["sg-1"] }
+    }
+    tags = { team = "agents" }
   }
 
-  expect_failures = [output.concurrency]
+  assert {
+    condition     = tomap(local.location.tags) == tomap({ sekisho-stack = "demo", team = "agents" })
+    error_message = "Tags of one's own come beside the one that the budget counts by."
+  }
+}
+
+run "refuses_wrong_values_of_the_account" {
+  command = plan
+
+  variables {
+    account = { permissions_boundary = "boundary", role_path = "service", vpc = { subnet_ids = [], security_group_ids = [], functions = ["nobody"] } }
+  }
+
+  expect_failures = [var.account]
 }
 
 run "refuses_wrong_values" {
@@ -122,14 +179,15 @@ run "refuses_wrong_values" {
 
   variables {
     name              = ""
-    plans             = { free = -1 }
+    plans             = { free = { monthly = -1 } }
+    alerts            = { usage_percent = [80, 80] }
     settings          = { tool_names = "dotted", log_level = "trace", upgrade_url = "http://example.com/\"" }
     functions         = { calender = {}, mcp = { architecture = "arm" } }
     concurrency_quota = 0.5
     upstream          = { url = "http://api.example.com", publish_per_day = -1 }
   }
 
-  expect_failures = [var.name, var.plans, var.settings, var.functions, var.concurrency_quota, var.upstream]
+  expect_failures = [var.name, var.plans, var.alerts, var.settings, var.functions, var.concurrency_quota, var.upstream]
 }
 
 run "brake_stops_what_serves_calls" {
@@ -188,7 +246,8 @@ run "refuses_what_is_misspelt" {
   command = plan
 
   variables {
-    as_written = { functions = { mcp = { memroy_mb = 1 } }, cost = { emails = ["a@example.com"], live = { of = 5 } } }
+    as_written = { plans = { free = { monthly = 5, per_minute = 2 } }, functions = { mcp = { memroy_mb = 1 } }, cost = { emails = ["a@example.com"], live = { of = 5 } } }
+    plans      = { free = { monthly = 5 } }
     functions  = { mcp = {} }
     cost       = { emails = ["a@example.com"] }
   }

@@ -44,7 +44,7 @@ var sabotages = []struct {
 	},
 	{
 		name: "an IAM action added", file: "functions.tf",
-		before: `{ actions = ["dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
+		before: `{ actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{
@@ -58,9 +58,74 @@ var sabotages = []struct {
 		check: "iam", notice: "the brake's memory: ",
 	},
 	{
-		name: "an alarm for each function left out", file: "modules/function/main.tf",
-		before: "    Errors    = var.alarms.errors_above\n", after: "",
+		name: "an alarm for each function left out", file: "modules/function/alarms.tf",
+		before: "      Throttles = merge(local.own, { metric = \"Throttles\", above = var.alarms.throttles_above })\n", after: "",
 		check: "idle cost", notice: "the plan {KMSKeys:1 AlarmMetrics:",
+	},
+	{
+		name: "another metric", file: "modules/function/alarms.tf",
+		before: `{ metric = "Errors" }`, after: `{ metric = "Invocations" }`,
+		check: "alarms", notice: "alarm postal-errors: {metric:AWS/Lambda Invocations",
+	},
+	{
+		name: "whole requests in a log", file: "modules/api/main.tf",
+		before: "data_trace_enabled     = false", after: "data_trace_enabled     = true",
+		check: "stage", notice: "the stage writes more than the access log: trace true",
+	},
+	{
+		name: "roles for everybody", file: "modules/function/main.tf",
+		before: `Principal = { Service = "lambda.amazonaws.com" }`, after: `Principal = { AWS = "*" }`,
+		check: "roles", notice: "may be assumed by ",
+	},
+	{
+		name: "settle started by any account's log", file: "modules/api/access_log.tf",
+		before: "  source_arn     = \"${aws_cloudwatch_log_group.this.arn}:*\"\n", after: "",
+		check: "permissions", notice: "module.sekisho.module.api.aws_lambda_permission.settle has no source_arn",
+	},
+	{
+		name: "the authorizer started by any account's API", file: "modules/api/main.tf",
+		before: "  source_arn    = \"${aws_api_gateway_rest_api.this.execution_arn}/authorizers/*\"\n", after: "",
+		check: "permissions", notice: "module.sekisho.module.api.aws_lambda_permission.authorizer has no source_arn",
+	},
+	{
+		name: "the key for messages from anywhere", file: "modules/alerts/main.tf",
+		before: `"kms:ViaService"    = "sns.${var.location.region}.amazonaws.com"`, after: `"kms:ViaService"    = "*"`,
+		check: "key", notice: "the key may be used by ",
+	},
+	{
+		name: "alarms that go off when all is well", file: "modules/function/alarms.tf",
+		before: `comparison_operator = "GreaterThanThreshold"`, after: `comparison_operator = "LessThanThreshold"`,
+		check: "alarms", notice: "alarm postal-errors: comparison_operator is LessThanThreshold",
+	},
+	{
+		name: "another statistic", file: "modules/observability/main.tf",
+		before: `statistic = "p95"`, after: `statistic = "p50"`,
+		check: "alarms", notice: "alarm latency: {metric:AWS/ApiGateway Latency",
+	},
+	{
+		name: "another period", file: "modules/observability/main.tf",
+		before: "period             = 300", after: "period             = 3600",
+		check: "alarms", notice: "alarm failures: period is 3600",
+	},
+	{
+		name: "an alarm without a playbook", file: "modules/spend_alarm/main.tf",
+		before: " Playbook: ${var.playbooks}/spend-rate.md", after: "",
+		check: "alarms", notice: "without what to look at or a playbook",
+	},
+	{
+		name: "a budget that tells while little is spent", file: "modules/alerts/main.tf",
+		before: `comparison_operator        = "GREATER_THAN"`, after: `comparison_operator        = "LESS_THAN"`,
+		check: "money", notice: "the budget tells at LESS_THAN 50 PERCENTAGE",
+	},
+	{
+		name: "anomalies of one exact size", file: "modules/alerts/main.tf",
+		before: `["GREATER_THAN_OR_EQUAL"]`, after: `["EQUALS"]`,
+		check: "money", notice: "anomalies are told IMMEDIATE from ",
+	},
+	{
+		name: "a table that the budget does not count", file: "modules/usage/main.tf",
+		before: "  tags                        = var.tags\n", after: "",
+		check: "tags", notice: `module.sekisho.module.usage.aws_dynamodb_table.this["usage"] is tagged `,
 	},
 }
 

@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -42,11 +43,14 @@ func verify(t *testing.T, outputs stack.Outputs) {
 	t.Run("api", func(t *testing.T) { verifyAPI(t, apigateway.NewFromConfig(emulator), outputs) })
 	t.Run("functions", func(t *testing.T) { verifyFunctions(t, lambda.NewFromConfig(emulator), outputs) })
 	t.Run("tables", func(t *testing.T) { verifyTables(t, dynamodb.NewFromConfig(emulator), outputs) })
+	t.Run("invoke", func(t *testing.T) { verifyInvoke(t, lambda.NewFromConfig(emulator), outputs) })
+	t.Run("queues", func(t *testing.T) { verifyQueues(t, lambda.NewFromConfig(emulator), outputs) })
 	t.Run("logs", func(t *testing.T) { verifyLogs(t, cloudwatchlogs.NewFromConfig(emulator)) })
 	t.Run("alarms", func(t *testing.T) { verifyAlarms(t, outputs) })
 	t.Run("live alarm", func(t *testing.T) { verifyLiveAlarm(t, outputs) })
 	t.Run("topic's key", func(t *testing.T) { verifyKey(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("topic", func(t *testing.T) { verifyTopic(t, sns.NewFromConfig(emulator), outputs) })
+	t.Run("topic about usage", func(t *testing.T) { verifyUsageTopic(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("budget", func(t *testing.T) { verifyBudget(t, budgets.NewFromConfig(standIn), outputs) })
 	t.Run("anomalies", func(t *testing.T) { verifyAnomalies(t, costexplorer.NewFromConfig(standIn), outputs) })
 }
@@ -112,6 +116,52 @@ func verifyFunctions(t *testing.T, client *lambda.Client, outputs stack.Outputs)
 	}
 }
 
+// verifyInvoke: on whose behalf the gateway and the log may start functions. Without it any
+// account could start settle with failures that never happened.
+func verifyInvoke(t *testing.T, client *lambda.Client, outputs stack.Outputs) {
+	api := fmt.Sprintf("arn:aws:execute-api:us-east-1:%s:%s/", awsfake.AccountID, outputs.Applied.APIID)
+	for role, function := range outputs.Applied.Functions {
+		if role == "brake" {
+			continue // verifyBrakePermission
+		}
+		want := map[string]string{
+			"authorizer": api + "authorizers/*",
+			"settle":     fmt.Sprintf("arn:aws:logs:us-east-1:%s:log-group:/aws/apigateway/sekisho-dev/live/access:*", awsfake.AccountID),
+		}[role]
+		want = cmp.Or(want, api+"*/*/*")
+		got, err := client.GetPolicy(t.Context(), &lambda.GetPolicyInput{FunctionName: &function.Name})
+		must(t, err)
+		var policy struct {
+			Statement []struct {
+				Effect    string
+				Condition map[string]map[string]string
+			}
+		}
+		must(t, json.Unmarshal([]byte(aws.ToString(got.Policy)), &policy))
+		if len(policy.Statement) != 1 || policy.Statement[0].Effect != "Allow" || policy.Statement[0].Condition["ArnLike"]["AWS:SourceArn"] != want {
+			t.Errorf("%s may be started by %s, want %s alone", role, aws.ToString(got.Policy), want)
+		}
+	}
+}
+
+// verifyQueues: where events end that their function could not handle.
+func verifyQueues(t *testing.T, client *lambda.Client, outputs stack.Outputs) {
+	for role, function := range outputs.Applied.Functions {
+		got, err := client.GetFunctionEventInvokeConfig(t.Context(), &lambda.GetFunctionEventInvokeConfigInput{FunctionName: &function.Name})
+		if !asynchronous[role] {
+			if err == nil {
+				t.Errorf("%s has a destination for failed events: %+v", role, got.DestinationConfig)
+			}
+			continue
+		}
+		must(t, err)
+		want := fmt.Sprintf("arn:aws:sqs:us-east-1:%s:%s-undelivered", awsfake.AccountID, function.Name)
+		if on := got.DestinationConfig.OnFailure; on == nil || aws.ToString(on.Destination) != want {
+			t.Errorf("what %s could not handle goes to %+v, want %s", role, on, want)
+		}
+	}
+}
+
 func verifyTables(t *testing.T, client *dynamodb.Client, outputs stack.Outputs) {
 	for role, name := range outputs.Tables {
 		got, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
@@ -155,18 +205,27 @@ func verifyAlarms(t *testing.T, outputs stack.Outputs) {
 		Alarms []struct {
 			Name    string   `xml:"AlarmName"`
 			Actions []string `xml:"AlarmActions>member"`
+			Over    []string `xml:"OKActions>member"`
 		} `xml:"DescribeAlarmsResult>MetricAlarms>member"`
 	}
 	askCloudWatch(t, url.Values{"Action": {"DescribeAlarms"}, "AlarmNamePrefix": {"sekisho-dev-"}}, &alarms)
 	want := []string{"sekisho-dev-failures", "sekisho-dev-latency", "sekisho-dev-refusals", "sekisho-dev-spend-rate"}
 	for role := range outputs.Applied.Functions {
 		want = append(want, fmt.Sprintf("sekisho-dev-%s-errors", role), fmt.Sprintf("sekisho-dev-%s-throttles", role))
+		if asynchronous[role] {
+			want = append(want, fmt.Sprintf("sekisho-dev-%s-undelivered", role))
+		}
 	}
 	var have []string
 	for _, alarm := range alarms.Alarms {
 		have = append(have, alarm.Name)
-		if !slices.Equal(alarm.Actions, []string{outputs.TopicARN}) {
-			t.Errorf("%s notifies %v, want the topic", alarm.Name, alarm.Actions)
+		// Dollars are finance's, and what somebody can mend is operations'.
+		topic := []string{outputs.OperationsARN}
+		if slices.Contains(outputs.LiveAlarm.Names, alarm.Name) {
+			topic = []string{outputs.TopicARN}
+		}
+		if !slices.Equal(alarm.Actions, topic) || !slices.Equal(alarm.Over, topic) {
+			t.Errorf("%s notifies %v, and when it is over %v; want %v", alarm.Name, alarm.Actions, alarm.Over, topic)
 		}
 	}
 	slices.Sort(have)
@@ -334,6 +393,28 @@ func verifyTopic(t *testing.T, client *sns.Client, outputs stack.Outputs) {
 	}
 	if topic.Attributes["KmsMasterKeyId"] == "" {
 		t.Error("the topic is not encrypted")
+	}
+}
+
+// verifyUsageTopic: settle is told the topic that exists, and each subscription is there.
+func verifyUsageTopic(t *testing.T, client *sns.Client, outputs stack.Outputs) {
+	if told := outputs.Applied.Functions["settle"].Environment["SEKISHO_USAGE_TOPIC_ARN"]; told != outputs.UsageTopicARN || told == outputs.TopicARN {
+		t.Errorf("settle publishes to %s, want %s", told, outputs.UsageTopicARN)
+	}
+	topic, err := client.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &outputs.UsageTopicARN})
+	must(t, err)
+	if topic.Attributes["KmsMasterKeyId"] == "" {
+		t.Error("the topic is not encrypted")
+	}
+	list, err := client.ListSubscriptionsByTopic(t.Context(), &sns.ListSubscriptionsByTopicInput{TopicArn: &outputs.UsageTopicARN})
+	must(t, err)
+	var have []string
+	for _, s := range list.Subscriptions {
+		have = append(have, aws.ToString(s.Protocol)+" "+aws.ToString(s.Endpoint))
+	}
+	slices.Sort(have)
+	if want := []string{"email support@example.com", "https https://hooks.example.com/usage", "sqs arn:aws:sqs:us-east-1:123456789012:usage"}; !slices.Equal(have, want) {
+		t.Errorf("subscriptions: %q, want %q", have, want)
 	}
 }
 

@@ -313,6 +313,11 @@ func TestFailuresAreNotCharged(t *testing.T) {
 			f.Reserved = 0
 			c.Functions["postal"] = f
 		}},
+		"settle under its name in AWS": {"/v1/postal/0000000", 404, "not_found", func(c *laptop.Config) {
+			f := c.Functions[laptop.Settle]
+			f.DeployedName = "shop-settle"
+			c.Functions[laptop.Settle] = f
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, account.Plans{"demo": usage.PerMonth(50)}, c.change)

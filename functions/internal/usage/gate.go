@@ -96,7 +96,9 @@ func (g Grant) Crossed(percent []int) int {
 // decide: the call must not run. A meter that is busy is left alone for a moment, like one
 // that is used up.
 func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, limits Limits) (Grant, error) {
-	now := g.now().Round(0) // without the monotonic clock, which drifts from that of the resets
+	// By the wall clock alone: a wait that is measured by the monotonic one and added to a
+	// wall-clock instant would miss the reset by microseconds.
+	now := g.now().Round(0)
 	grant := Grant{Limits: limits, Units: units, At: now}
 	if units < 1 {
 		return grant, fmt.Errorf("admit %s: units must be at least 1, not %d", operation, units)

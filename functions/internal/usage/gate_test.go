@@ -78,19 +78,6 @@ func TestGateRemembersADenialForSecondsOnly(t *testing.T) {
 	w.wantAsked(t, 3, "after the memory")
 }
 
-// TestGateGivesResetsByTheWallClock: time.Now holds a monotonic reading too, and a wait that was
-// measured with it would put the reset some microseconds beside midnight.
-func TestGateGivesResetsByTheWallClock(t *testing.T) {
-	w := &world{store: &scripted{answer: atState(State{Used: 50})}}
-	w.Gate = NewGate(w.store, time.Now, time.Minute)
-	for range 2 { // the second from memory
-		g := w.ask(t, 1, PerMonth(50))
-		if g.At != g.At.Round(0) || !g.Resets().Equal(g.Period().Reset()) {
-			t.Errorf("decided at %s, resets at %s", g.At, g.Resets())
-		}
-	}
-}
-
 func TestGateAsksAgainForFewerUnits(t *testing.T) {
 	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{Used: 49})
 	for _, units := range []int64{5, 5, 6, 2} {
@@ -132,6 +119,17 @@ func TestGateForgetsWhenTheLimitOpens(t *testing.T) {
 		w.clock = w.clock.Add(time.Millisecond)
 		w.ask(t, 1, c.limits)
 		w.wantAsked(t, 2, c.name)
+	}
+}
+
+// TestResetsAreExact on a clock with a monotonic reading, as time.Now has one.
+func TestResetsAreExact(t *testing.T) {
+	gate := NewGate(&scripted{answer: atState(State{Used: 50})}, time.Now, time.Hour)
+	for range 3 {
+		g, err := gate.Admit(t.Context(), "key_a", "pl", 1, PerMonth(50))
+		if err != nil || !g.Resets().Equal(g.Period().Reset()) {
+			t.Errorf("resets at %s, want %s; %v", g.Resets(), g.Period().Reset(), err)
+		}
 	}
 }
 

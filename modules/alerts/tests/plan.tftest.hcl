@@ -2,6 +2,9 @@ mock_provider "aws" {
   mock_resource "aws_kms_key" {
     defaults = { arn = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000" }
   }
+  mock_resource "aws_ce_anomaly_monitor" {
+    defaults = { arn = "arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001" }
+  }
   mock_resource "aws_sns_topic" {
     defaults = { arn = "arn:aws:sns:us-east-1:123456789012:demo-money" }
   }
@@ -11,6 +14,7 @@ variables {
   name     = "demo"
   location = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
   tag      = { key = "sekisho-stack", value = "demo" }
+  usage    = { publishing_role = "demo-settle" }
 }
 
 run "defaults" {
@@ -27,23 +31,99 @@ run "defaults" {
   }
 
   assert {
-    condition     = aws_ce_anomaly_monitor.this[0].monitor_type == "CUSTOM" && jsondecode(aws_ce_anomaly_monitor.this[0].monitor_specification).Tags.Values == ["demo"]
-    error_message = "Without a monitor's ARN the stack has a monitor of its own, by its tag."
+    condition     = length(aws_ce_anomaly_monitor.this) == 0 && length(aws_ce_anomaly_subscription.this) == 0
+    error_message = "A member account may not make a monitor over a tag, so there is none unless it is asked for."
   }
 
   assert {
-    condition     = aws_ce_anomaly_subscription.this.frequency == "IMMEDIATE" && one(aws_ce_anomaly_subscription.this.subscriber).type == "SNS"
-    error_message = "Anomalies are told at once, which only a topic can."
+    condition     = one(jsondecode(aws_sns_topic_policy.operations.policy).Statement).Principal.Service == "cloudwatch.amazonaws.com" && one(jsondecode(aws_sns_topic_policy.operations.policy).Statement).Condition.StringEquals["aws:SourceAccount"] == "123456789012"
+    error_message = "Only this account's alarms may publish to the topic of operations."
   }
 
   assert {
-    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
+    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets", "usage"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
     error_message = "Three services may use the key, on behalf of this account only."
   }
 
   assert {
     condition     = { for s in jsondecode(aws_sns_topic_policy.this.policy).Statement : s.Principal.Service => "${s.Action} ${s.Resource}" } == { for service in ["budgets.amazonaws.com", "costalerts.amazonaws.com", "cloudwatch.amazonaws.com"] : service => "sns:Publish arn:aws:sns:us-east-1:123456789012:demo-money" }
     error_message = "Budgets, Cost Anomaly Detection and alarms may publish to the topic, and nothing else."
+  }
+}
+
+run "usage" {
+  command = plan
+
+  variables {
+    emails = ["finance@example.com"]
+    usage = {
+      publishing_role = "demo-settle"
+      subscriptions = [
+        { protocol = "email", endpoint = "support@example.com" },
+        { protocol = "email", endpoint = "support@example.com" },
+        { protocol = "https", endpoint = "https://hooks.example.com/usage?token=1" },
+        { protocol = "sqs", endpoint = "arn:aws:sqs:us-east-1:123456789012:usage" },
+      ]
+    }
+  }
+
+  override_resource {
+    target          = aws_sns_topic.usage
+    override_during = plan
+    values          = { arn = "arn:aws:sns:us-east-1:123456789012:demo-usage" }
+  }
+
+  assert {
+    condition = jsondecode(aws_sns_topic_policy.usage.policy).Statement == [{
+      Sid       = "usage"
+      Effect    = "Allow"
+      Principal = { AWS = "*" }
+      Action    = "sns:Publish"
+      Resource  = "arn:aws:sns:us-east-1:123456789012:demo-usage"
+      Condition = { ArnEquals = { "aws:PrincipalArn" = "arn:aws:iam::123456789012:role/demo-settle" } }
+    }]
+    error_message = "One role may publish, and nobody else."
+  }
+
+  assert {
+    condition     = [for s in jsondecode(aws_kms_key.this.policy).Statement : s.Condition.ArnEquals["aws:PrincipalArn"] if s.Sid == "usage"] == ["arn:aws:iam::123456789012:role/demo-settle"]
+    error_message = "The role may use the key, too."
+  }
+
+  assert {
+    condition     = { for s in aws_sns_topic_subscription.usage : s.endpoint => "${s.protocol} ${s.topic_arn}" } == { for endpoint, protocol in { "support@example.com" = "email", "https://hooks.example.com/usage?token=1" = "https", "arn:aws:sqs:us-east-1:123456789012:usage" = "sqs" } : endpoint => "${protocol} arn:aws:sns:us-east-1:123456789012:demo-usage" }
+    error_message = "Each subscription is to the topic about usage, and made once."
+  }
+
+  assert {
+    condition     = keys(aws_sns_topic_subscription.email) == ["finance@example.com"]
+    error_message = "Those who hear of usage don't hear of money."
+  }
+}
+
+run "refuses_endpoints_that_do_not_fit" {
+  command = plan
+
+  variables {
+    usage = {
+      publishing_role = "demo-settle"
+      subscriptions   = [{ protocol = "https", endpoint = "http://hooks.example.com" }]
+    }
+  }
+
+  expect_failures = [var.usage]
+}
+
+run "own_monitor" {
+  command = plan
+
+  variables {
+    anomaly = { own_monitor = true }
+  }
+
+  assert {
+    condition     = aws_ce_anomaly_monitor.this[0].monitor_type == "CUSTOM" && jsondecode(aws_ce_anomaly_monitor.this[0].monitor_specification).Tags.Values == ["demo"]
+    error_message = "In a management account the stack may have a monitor of its own, by its tag."
   }
 }
 
@@ -73,8 +153,13 @@ run "given_monitor_and_addresses" {
   }
 
   assert {
-    condition     = length(aws_ce_anomaly_monitor.this) == 0 && aws_ce_anomaly_subscription.this.monitor_arn_list == tolist(["arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001"])
+    condition     = length(aws_ce_anomaly_monitor.this) == 0 && aws_ce_anomaly_subscription.this[0].monitor_arn_list == tolist(["arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000001"])
     error_message = "A monitor that is given is used; no second one is made."
+  }
+
+  assert {
+    condition     = aws_ce_anomaly_subscription.this[0].frequency == "IMMEDIATE" && one(aws_ce_anomaly_subscription.this[0].subscriber).type == "SNS"
+    error_message = "Anomalies are told at once, which only a topic can."
   }
 
   assert {
@@ -95,8 +180,10 @@ run "refuses_wrong_values" {
     name    = "d"
     emails  = ["finance@example.com", "finance at example.com"]
     budget  = { monthly_usd = 0, actual_percent = [1001], forecast_percent = [] }
-    anomaly = { impact_usd = -1, monitor_arn = "services" }
+    anomaly = { impact_usd = -1, monitor_arn = "services", own_monitor = true }
+
+    operations_emails = ["oncall"]
   }
 
-  expect_failures = [var.name, var.emails, var.budget, var.anomaly]
+  expect_failures = [var.name, var.emails, var.operations_emails, var.budget, var.anomaly]
 }

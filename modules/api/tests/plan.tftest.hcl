@@ -1,4 +1,15 @@
-mock_provider "aws" {}
+# OpenTofu makes up values when planning, and the provider checks that an ARN looks like one.
+mock_provider "aws" {
+  mock_resource "aws_cloudwatch_log_group" {
+    defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:/aws/apigateway/demo/live/access" }
+  }
+  mock_resource "aws_api_gateway_rest_api" {
+    defaults = { execution_arn = "arn:aws:execute-api:us-east-1:123456789012:abc123" }
+  }
+  mock_resource "aws_api_gateway_stage" {
+    defaults = { arn = "arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live" }
+  }
+}
 
 variables {
   name       = "demo"
@@ -103,6 +114,11 @@ run "domain" {
   assert {
     condition     = output.url == "https://mcp.example.com" && aws_api_gateway_rest_api.this.disable_execute_api_endpoint
     error_message = "With a domain, the API answers there only."
+  }
+
+  assert {
+    condition     = aws_api_gateway_deployment.this.triggers["default_address"] == "off"
+    error_message = "Switching the default address off takes effect with a deployment only."
   }
 }
 

@@ -2,6 +2,9 @@ mock_provider "aws" {
   mock_resource "aws_iam_role" {
     defaults = { arn = "arn:aws:iam::123456789012:role/demo-brake" }
   }
+  mock_resource "aws_sqs_queue" {
+    defaults = { arn = "arn:aws:sqs:us-east-1:123456789012:demo-brake-undelivered" }
+  }
 }
 
 # Any file does for a zip.
@@ -20,9 +23,10 @@ run "brake" {
   command = plan
 
   assert {
-    condition = length(jsondecode(output.policy).Statement) == 3 && jsondecode(output.policy).Statement == [
+    condition = length(jsondecode(output.policy).Statement) == 4 && jsondecode(output.policy).Statement == [
       for s in jsondecode(output.policy).Statement : s
       if s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
+      || s.Action == ["sqs:SendMessage"] && s.Resource == ["arn:aws:sqs:us-east-1:123456789012:demo-brake-undelivered"]
       || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
       || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"]
     ]
@@ -35,7 +39,7 @@ run "brake" {
   }
 
   assert {
-    condition     = jsondecode(aws_iam_role_policy.stage.policy).Statement[0].Resource == ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
+    condition     = one(jsondecode(aws_iam_role_policy.stage.policy).Statement) == { Effect = "Allow", Action = ["apigateway:GET", "apigateway:PATCH"], Resource = ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"] }
     error_message = "The brake switches one stage."
   }
 

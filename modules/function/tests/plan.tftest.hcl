@@ -1,4 +1,12 @@
-mock_provider "aws" {}
+# OpenTofu makes up values when planning, and the provider checks that an ARN looks like one.
+mock_provider "aws" {
+  mock_resource "aws_iam_role" {
+    defaults = { arn = "arn:aws:iam::123456789012:role/demo-calendar" }
+  }
+  mock_resource "aws_sqs_queue" {
+    defaults = { arn = "arn:aws:sqs:us-east-1:123456789012:demo-calendar-undelivered" }
+  }
+}
 
 variables {
   name     = "demo-calendar"
@@ -100,6 +108,79 @@ run "everything" {
   }
 }
 
+run "what_the_account_asks" {
+  command = plan
+
+  variables {
+    location = {
+      partition            = "aws"
+      region               = "us-east-1"
+      account_id           = "123456789012"
+      permissions_boundary = "arn:aws:iam::123456789012:policy/boundary"
+      role_path            = "/service/"
+      kms_key_arn          = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+      vpc                  = { subnet_ids = ["subnet-1"], security_group_ids = ["sg-1"] }
+      tags                 = { team = "agents" }
+    }
+    runtime     = { memory_mb = 128, timeout_seconds = 5, asynchronous = true }
+    environment = { SEKISHO_LOG_LEVEL = "debug" }
+    alarms      = {}
+  }
+
+  assert {
+    condition     = aws_iam_role.this.permissions_boundary == var.location.permissions_boundary && aws_iam_role.this.path == "/service/"
+    error_message = "The role has the boundary and the path."
+  }
+
+  assert {
+    condition     = alltrue([for arn in [aws_cloudwatch_log_group.this.kms_key_id, aws_lambda_function.this.kms_key_arn, aws_sqs_queue.undelivered[0].kms_master_key_id] : arn == var.location.kms_key_arn])
+    error_message = "Log, environment and queue are encrypted with the key."
+  }
+
+  assert {
+    condition     = one(aws_lambda_function.this.vpc_config).subnet_ids == toset(["subnet-1"]) && one(aws_lambda_function.this.vpc_config).security_group_ids == toset(["sg-1"])
+    error_message = "The function is in the network."
+  }
+
+  assert {
+    condition = [for s in jsondecode(aws_iam_role_policy.this.policy).Statement : "${join(" ", s.Action)} on ${s.Resource[0]}"] == [
+      "logs:CreateLogStream logs:PutLogEvents on arn:aws:logs:us-east-1:123456789012:log-group:/aws/lambda/demo-calendar:*",
+      "ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets on *",
+      "kms:Decrypt kms:GenerateDataKey on arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+      "sqs:SendMessage on arn:aws:sqs:us-east-1:123456789012:demo-calendar-undelivered",
+    ]
+    error_message = "Network, key and queue each need a right."
+  }
+
+  assert {
+    condition     = alltrue([for tags in [aws_iam_role.this.tags, aws_lambda_function.this.tags, aws_cloudwatch_log_group.this.tags, aws_sqs_queue.undelivered[0].tags, aws_cloudwatch_metric_alarm.this["Errors"].tags] : tags == tomap({ team = "agents" })])
+    error_message = "Every resource has the tags."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Undelivered"].threshold == 0 && one(aws_lambda_function_event_invoke_config.this[*].function_name) == "demo-calendar"
+    error_message = "What is started without being waited for has a queue, and an alarm on it."
+  }
+}
+
+run "errors_in_the_log" {
+  command = plan
+
+  variables {
+    alarms = { errors_in = "log", topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo"] }
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Errors"].namespace == one(aws_cloudwatch_log_metric_filter.errors[0].metric_transformation).namespace && aws_cloudwatch_metric_alarm.this["Errors"].metric_name == one(aws_cloudwatch_log_metric_filter.errors[0].metric_transformation).name
+    error_message = "The alarm watches what the filter counts."
+  }
+
+  assert {
+    condition     = alltrue([for alarm in aws_cloudwatch_metric_alarm.this : alarm.ok_actions == toset(["arn:aws:sns:us-east-1:123456789012:demo"]) && endswith(alarm.alarm_description, "${lower(split("-", alarm.alarm_name)[2])}.md")])
+    error_message = "Alarms say when they are over, and name their playbook."
+  }
+}
+
 run "refuses_a_missing_zip" {
   command = plan
 
@@ -119,7 +200,7 @@ run "refuses_wrong_values" {
     statements           = [{ actions = ["dynamodb:*"], resources = ["*"] }]
     reserved_concurrency = -2
     log_retention_days   = 8
-    alarms               = { errors_above = -1 }
+    alarms               = { errors_above = -1, errors_in = "both" }
     traffic              = { requests_per_second = 0, seconds = 1 }
   }
 

@@ -35,6 +35,26 @@ run "tables" {
   }
 }
 
+run "defaults_and_a_key_of_ones_own" {
+  command = plan
+
+  variables {
+    name        = "demo"
+    kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+    tags        = { team = "agents" }
+  }
+
+  assert {
+    condition     = alltrue([for table in aws_dynamodb_table.this : table.deletion_protection_enabled && one(table.point_in_time_recovery).enabled])
+    error_message = "Unless switched off, tables are protected and backed up."
+  }
+
+  assert {
+    condition     = alltrue([for table in aws_dynamodb_table.this : one(table.server_side_encryption).kms_key_arn == var.kms_key_arn && table.tags == tomap({ team = "agents" })])
+    error_message = "The tables are encrypted with the key, and tagged."
+  }
+}
+
 run "refuses_wrong_values" {
   command = plan
 

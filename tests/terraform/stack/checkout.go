@@ -4,6 +4,7 @@ package stack
 
 import (
 	"archive/zip"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -76,7 +77,7 @@ func terraformFiles(root string) ([]string, error) {
 				return err
 			case entry.IsDir() && entry.Name() == ".terraform":
 				return fs.SkipDir
-			case entry.IsDir() || !slices.Contains([]string{".tf", ".tfvars", ".hcl"}, filepath.Ext(path)):
+			case entry.IsDir() || !slices.Contains([]string{".tf", ".tfvars", ".hcl", ".md"}, filepath.Ext(path)):
 				return nil
 			}
 			name, err := filepath.Rel(root, path)
@@ -121,9 +122,16 @@ func Functions(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// PlaceholderZips writes a zip for each function into dist: Terraform needs them to be
-// there, and the emulator runs none of them.
-func PlaceholderZips(dist string, functions []string) error {
+// PlaceholderZips writes a zip for each function into dist, and which contract of the checkout
+// they would have been built from: Terraform needs them to be there, and the emulator runs none.
+func PlaceholderZips(checkout, dist string, functions []string) error {
+	contract, err := os.ReadFile(filepath.Join(checkout, Contract))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dist, "contract.sha256"), fmt.Appendf(nil, "%x\n", sha256.Sum256(contract)), 0o644); err != nil {
+		return err
+	}
 	for _, name := range functions {
 		if err := placeholder(filepath.Join(dist, name+".zip"), name); err != nil {
 			return fmt.Errorf("write a zip for %s: %w", name, err)

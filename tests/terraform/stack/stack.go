@@ -61,6 +61,18 @@ func New(w Where) (*Stack, error) {
 	}}, nil
 }
 
+// With is the same stack, with other variables on top of its own and another file for its plans.
+func (s *Stack) With(variables map[string]any) *Stack {
+	other := *s
+	other.options.Vars = maps.Clone(s.options.Vars)
+	if other.options.Vars == nil {
+		other.options.Vars = map[string]any{}
+	}
+	maps.Copy(other.options.Vars, variables)
+	other.options.PlanFilePath += ".other"
+	return &other
+}
+
 // Init links the provider, or downloads it where the machine has none. That is the one step
 // that may reach a network, so the proxy that is not there stays out of it.
 func (s *Stack) Init(t testing.TB, ctx context.Context) error {
@@ -141,6 +153,8 @@ type Outputs struct {
 	APIURL        string            `json:"api_url"`
 	Tables        map[string]string `json:"tables"`
 	TopicARN      string            `json:"topic_arn"`
+	UsageTopicARN string            `json:"usage_topic_arn"`
+	OperationsARN string            `json:"operations_topic_arn"`
 	DashboardName string            `json:"dashboard_name"`
 	Brake         string            `json:"brake"`
 	Applied       Applied           `json:"applied"`
