@@ -106,25 +106,34 @@ type refusal struct {
 }
 
 func checkGatewayResponses(p planned) (problems []string) {
+	// Every page may read a refusal, or a browser hides it.
+	with := func(more map[string]string) map[string]string {
+		headers := map[string]string{
+			"gatewayresponse.header.Access-Control-Allow-Origin":   "'*'",
+			"gatewayresponse.header.Access-Control-Expose-Headers": "'Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate'",
+		}
+		maps.Copy(headers, more)
+		return headers
+	}
 	retryAfter := func(source string) map[string]string {
-		return map[string]string{"gatewayresponse.header.Retry-After": source}
+		return with(map[string]string{"gatewayresponse.header.Retry-After": source})
 	}
 	want := map[string]refusal{
-		"UNAUTHORIZED": {"401", nil},
-		"ACCESS_DENIED": {"429", map[string]string{
+		"UNAUTHORIZED": {"401", with(nil)},
+		"ACCESS_DENIED": {"429", with(map[string]string{
 			"gatewayresponse.header.Retry-After":      "context.authorizer.retry_after",
 			"gatewayresponse.header.RateLimit":        "context.authorizer.ratelimit",
 			"gatewayresponse.header.RateLimit-Policy": "context.authorizer.ratelimit_policy",
-		}},
+		})},
 		"AUTHORIZER_FAILURE":             {"503", retryAfter("'5'")},
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
 		"THROTTLED":                      {"429", retryAfter("'1'")},
-		"INTEGRATION_FAILURE":            {"503", nil},
+		"INTEGRATION_FAILURE":            {"503", with(nil)},
 		"INTEGRATION_TIMEOUT":            {"504", retryAfter("'2'")},
-		"MISSING_AUTHENTICATION_TOKEN":   {"404", nil},
-		"RESOURCE_NOT_FOUND":             {"404", nil},
-		"REQUEST_TOO_LARGE":              {"413", nil},
-		"DEFAULT_4XX":                    {"", nil},
+		"MISSING_AUTHENTICATION_TOKEN":   {"404", with(nil)},
+		"RESOURCE_NOT_FOUND":             {"404", with(nil)},
+		"REQUEST_TOO_LARGE":              {"413", with(nil)},
+		"DEFAULT_4XX":                    {"", with(nil)},
 		"DEFAULT_5XX":                    {"", retryAfter("'1'")},
 	}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {

@@ -33,9 +33,9 @@ var sabotages = []struct {
 	},
 	{
 		name: "a static header without its quotes", file: stack.Contract,
-		before: "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Retry-After: '''1'''",
-		after:  "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Retry-After: \"1\"",
-		check:  "gateway responses", notice: "THROTTLED: gatewayresponse.header.Retry-After: a fixed value stands in single quotes",
+		before: "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Access-Control-Allow-Origin: '''*'''",
+		after:  "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Access-Control-Allow-Origin: \"*\"",
+		check:  "gateway responses", notice: "THROTTLED: gatewayresponse.header.Access-Control-Allow-Origin: a fixed value stands in single quotes",
 	},
 	{
 		name: "the authorizer's answers cached", file: stack.Contract,

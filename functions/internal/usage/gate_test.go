@@ -78,19 +78,6 @@ func TestGateRemembersADenialForSecondsOnly(t *testing.T) {
 	w.wantAsked(t, 3, "after the memory")
 }
 
-// TestGateGivesResetsByTheWallClock: time.Now holds a monotonic reading too, and a wait that was
-// measured with it would put the reset some microseconds beside midnight.
-func TestGateGivesResetsByTheWallClock(t *testing.T) {
-	w := &world{store: &scripted{answer: atState(State{Used: 50})}}
-	w.Gate = NewGate(w.store, time.Now, time.Minute)
-	for range 2 { // the second from memory
-		g := w.ask(t, 1, PerMonth(50))
-		if g.At != g.At.Round(0) || !g.Resets().Equal(g.Period().Reset()) {
-			t.Errorf("decided at %s, resets at %s", g.At, g.Resets())
-		}
-	}
-}
-
 func TestGateAsksAgainForFewerUnits(t *testing.T) {
 	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{Used: 49})
 	for _, units := range []int64{5, 5, 6, 2} {

@@ -21,18 +21,18 @@ const maxMarkers = 99
 // not be there yet, and all their units off the meter. The markers make it idempotent,
 // whoever repeats it. After an unclear failure the repetition may answer AlreadyRefunded for
 // what it did itself. Once the cap is met, the calls that it holds back are no longer asked
-// about: they answer CapReached, also those that were refunded before.
+// about: they answer CapReached, also those that were refunded before or never charged.
 func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	outcomes := make([]usage.Outcome, len(r.Calls))
-	free := unknown // of the period so far: it only grows
+	free := int64(-1) // of the period so far, once an answer has said it: it only grows
 	for next := 0; next < len(r.Calls); {
 		part, places := r, make([]int, 0, maxMarkers)
 		part.Calls = nil
 		for ; next < len(r.Calls) && len(places) < maxMarkers; next++ {
-			if c := r.Calls[next]; free != unknown && r.OverCap(free, c) {
+			if c := r.Calls[next]; free >= 0 && r.OverCap(free, c) {
 				outcomes[next] = usage.CapReached
 			} else {
 				part.Calls, places = append(part.Calls, c), append(places, next)
@@ -48,9 +48,6 @@ func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, er
 	}
 	return outcomes, nil
 }
-
-// unknown is what no meter has given back.
-const unknown int64 = -1
 
 // refund tries the calls all together. What was refunded before, is over the cap or was
 // never charged fails the transaction, which says so; it is repeated without them. free is set
