@@ -7,7 +7,7 @@ locals {
   contract_path = coalesce(var.api.contract, "${path.module}/functions/internal/contract/openapi.yaml")
   contract      = yamldecode(file(local.contract_path))
 
-  operations = [for operation in flatten([for item in local.contract.paths : [for operation in item : operation]]) : operation if can(operation.responses)]
+  operations = flatten([for path, item in local.contract.paths : [for verb, operation in item : merge(operation, { path = path, verb = upper(verb) }) if can(operation.responses)]])
   served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
   names = toset(concat(["authorizer", "settle"], local.served))

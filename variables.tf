@@ -177,7 +177,8 @@ variable "api" {
     The gateway.
       - contract: path of the OpenAPI description; null for the one in this repository.
       - stage: name of the stage.
-      - throttle: ceiling on each method, over all keys: calls per second on average, and how many at once; -1 for none.
+      - throttle: ceiling on each method, over all keys: calls per second on average, and how many at once; -1 for none. methods has lower ones of single methods, by names such as "GET /v1/health"; that one and "POST /register" have 5 a second and 10 at once unless given.
+      - waf: requests_per_5_minutes of one address, by a rule of AWS WAF; null for no WAF. It is the one thing against a flood from a single address, and costs 6 USD a month.
       - domain: a domain of your own, with its certificate, and whether the execute-api address is switched off.
   EOT
   type = object({
@@ -186,7 +187,14 @@ variable "api" {
     throttle = optional(object({
       rate_per_second = optional(number, 20)
       burst           = optional(number, 40)
+      methods = optional(map(object({
+        rate_per_second = number
+        burst           = number
+      })), {})
     }), {})
+    waf = optional(object({
+      requests_per_5_minutes = number
+    }))
     domain = optional(object({
       name                    = string
       certificate_arn         = string

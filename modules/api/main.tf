@@ -21,6 +21,11 @@ resource "aws_api_gateway_rest_api" "this" {
     }
 
     precondition {
+      condition     = length(setsubtract(keys(var.throttle.methods), keys(local.method_paths))) == 0
+      error_message = "throttle.methods names what the contract does not have: ${join(", ", setsubtract(keys(var.throttle.methods), keys(local.method_paths)))}. There are ${join(", ", keys(local.method_paths))}."
+    }
+
+    precondition {
       condition     = contains(keys(var.functions), var.authorizer)
       error_message = "authorizer is ${var.authorizer}, which is not one of the functions given: ${join(", ", keys(var.functions))}."
     }
