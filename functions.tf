@@ -34,7 +34,7 @@ locals {
   }
 
   # What is given for a function comes before the table.
-  as_in_table = { memory_mb = null, timeout_seconds = null, architecture = null, reserved_concurrency = null, environment = {}, traffic = null }
+  as_in_table = { version = null, memory_mb = null, timeout_seconds = null, architecture = null, reserved_concurrency = null, environment = {}, traffic = null }
   given       = { for name in local.names : name => lookup(var.functions, name, local.as_in_table) }
   runtimes = {
     for name, given in local.given : name => {
@@ -43,6 +43,8 @@ locals {
       architecture    = coalesce(given.architecture, "arm64")
       tracing         = var.observability.tracing
       asynchronous    = local.started_by[name] == "log"
+      version         = given.version
+      alias           = local.started_by[name] != "proxy" # its list of tools follows the routes
     }
   }
 

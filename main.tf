@@ -104,6 +104,8 @@ module "api" {
     for name, function in module.function : name => {
       name            = function.name
       timeout_seconds = local.functions[name].runtime.timeout_seconds
+      lists           = local.started_by[name] == "proxy"
+      follows         = function.version
     }
   }
 

@@ -143,6 +143,7 @@ variable "functions" {
     What is to differ for a function, by its name (authorizer, settle, or one that the contract names).
       - memory_mb, timeout_seconds: instead of those in the contract's x-sekisho-functions.
       - architecture: arm64 or x86_64, as its zip was built.
+      - version: the published version that callers get, such as "12"; null for the newest. To roll back, name the one before, and apply.
       - reserved_concurrency: -1 for none, 0 to switch it off, n to set n aside and allow no more.
       - environment: more environment variables.
       - traffic: expected requests_per_second at the peak, and seconds that one takes; `sizing` suggests a reservation from it.
@@ -151,6 +152,7 @@ variable "functions" {
     memory_mb            = optional(number)
     timeout_seconds      = optional(number)
     architecture         = optional(string)
+    version              = optional(string)
     reserved_concurrency = optional(number)
     environment          = optional(map(string), {})
     traffic = optional(object({

@@ -36,10 +36,14 @@ variable "functions" {
     The functions that serve the API and its authorizer, by the name that the contract uses.
       - name: the function's name in AWS.
       - timeout_seconds: its timeout, which must end before the gateway gives up.
+      - follows: the version that its alias live gets after the routes are there, for a function that lists them; null for one that has its alias already.
+      - lists: whether follows is given.
   EOT
   type = map(object({
     name            = string
     timeout_seconds = number
+    lists           = optional(bool, false)
+    follows         = optional(string)
   }))
   nullable = false
 }

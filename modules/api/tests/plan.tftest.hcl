@@ -49,7 +49,7 @@ run "projection" {
           x-amazon-apigateway-integration = {
             type                = "aws_proxy"
             httpMethod          = "POST"
-            uri                 = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter/invocations"
+            uri                 = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter:live/invocations"
             passthroughBehavior = "when_no_match"
             timeoutInMillis     = 29000
           }
@@ -70,7 +70,7 @@ run "projection" {
           x-amazon-apigateway-authorizer = {
             type                         = "request"
             authorizerResultTtlInSeconds = 0
-            authorizerUri                = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-authorizer/invocations"
+            authorizerUri                = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-authorizer:live/invocations"
           }
         }
       }
@@ -155,6 +155,22 @@ run "throttles_of_methods_and_of_addresses" {
   assert {
     condition     = one(one(one(aws_wafv2_web_acl.this[0].rule).statement).rate_based_statement).limit == 300 && length(aws_wafv2_web_acl_association.this) == 1
     error_message = "The rule counts by address, and is in front of the stage."
+  }
+}
+
+run "lists_follow_routes" {
+  command = plan
+
+  variables {
+    functions = {
+      authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 28, lists = true, follows = "7" }
+    }
+  }
+
+  assert {
+    condition     = aws_lambda_alias.lists["greeter"].function_version == "7" && keys(aws_lambda_permission.lists) == ["greeter"] && length(aws_lambda_permission.this) == 0
+    error_message = "The alias of what lists the routes, and the right to start it, come after them."
   }
 }
 
