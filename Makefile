@@ -1,4 +1,4 @@
-.PHONY: up build test test-aws interop lint fmt generate bench fuzz clean
+.PHONY: up build test prove test-aws interop lint fmt generate bench fuzz clean
 
 # Run the whole service on this machine. Options: make up UP="--plan demo=50".
 UP ?=
@@ -16,6 +16,10 @@ build:
 
 test:
 	scripts/test
+
+# What takes hours rather than minutes: many fault seeds, many kills, every fuzz target.
+prove:
+	scripts/prove
 
 # The end-to-end suite against a real AWS account: says what it costs, and asks first.
 test-aws:

@@ -7,6 +7,8 @@ locals {
   contract_path = coalesce(var.api.contract, "${path.module}/functions/internal/contract/openapi.yaml")
   contract      = yamldecode(file(local.contract_path))
 
+  plan_bounds = local.contract.x-sekisho-limits.plan
+
   operations = flatten([for path, item in local.contract.paths : [for verb, operation in item : merge(operation, { path = path, verb = upper(verb) }) if can(operation.responses)]])
   served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
@@ -67,6 +69,9 @@ locals {
     role => "arn:${local.location.partition}:dynamodb:${local.location.region}:${local.location.account_id}:table/${name}"
   }
 
+  # Parts that are left out are null in Terraform, and stay out of the JSON. A null plan has none.
+  plans = jsonencode({ for name, plan in var.plans : name => try({ for part, limit in plan : part => limit if limit != null }, {}) })
+
   key_cache = { SEKISHO_KEY_CACHE_SECONDS = tostring(var.settings.key_cache_seconds) }
 
   # The environment of each function, and its rights beyond its own log.
@@ -75,13 +80,14 @@ locals {
       environment = merge(local.key_cache, {
         SEKISHO_ACCOUNTS_TABLE        = module.usage.names.accounts
         SEKISHO_USAGE_TABLE           = module.usage.names.usage
-        SEKISHO_PLANS                 = jsonencode(var.plans)
+        SEKISHO_PLANS                 = local.plans
+        SEKISHO_USAGE_PERCENT         = join(",", var.alerts.usage_percent)
         SEKISHO_UPGRADE_URL           = var.settings.upgrade_url
         SEKISHO_DENIAL_MEMORY_SECONDS = tostring(var.settings.denial_memory_seconds)
       })
       statements = [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-        { actions = ["dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
       ]
     }
 
@@ -89,11 +95,11 @@ locals {
       environment = {
         SEKISHO_ACCOUNTS_TABLE = module.usage.names.accounts
         SEKISHO_USAGE_TABLE    = module.usage.names.usage
-        SEKISHO_PLANS          = jsonencode(var.plans)
+        SEKISHO_PLANS          = local.plans
       }
       statements = [
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
-        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
       ]
     }
 
@@ -134,9 +140,13 @@ locals {
 
     # A transaction needs the permissions of its parts.
     settle = {
-      environment = { SEKISHO_USAGE_TABLE = module.usage.names.usage }
+      environment = {
+        SEKISHO_USAGE_TABLE     = module.usage.names.usage
+        SEKISHO_USAGE_TOPIC_ARN = module.alerts.usage_topic_arn
+      }
       statements = [
-        { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        { actions = ["sns:Publish"], resources = [module.alerts.usage_topic_arn] },
       ]
     }
   }

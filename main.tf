@@ -70,6 +70,11 @@ module "alerts" {
   }
 
   publishing_roles = { brake = "${var.name}-brake" }
+
+  usage = {
+    publishing_role = "${var.name}-settle"
+    subscriptions   = var.alerts.subscriptions
+  }
 }
 
 module "function" {

@@ -33,6 +33,11 @@ output "topic_arn" {
   value       = module.alerts.topic_arn
 }
 
+output "usage_topic_arn" {
+  description = "ARN of the topic that says which key is about to use up its plan. Nothing else is sent there, and it never brakes."
+  value       = module.alerts.usage_topic_arn
+}
+
 output "operations_topic_arn" {
   description = "ARN of the topic that carries what somebody on call can mend."
   value       = module.alerts.operations_topic_arn

@@ -5,6 +5,7 @@ locals {
   spellings = {
     known = {
       plans         = var.plans
+      alerts        = var.alerts
       settings      = var.settings
       upstream      = var.upstream
       functions     = var.functions

@@ -17,19 +17,89 @@ variable "dist" {
 }
 
 variable "plans" {
-  description = "The plans: requests per calendar month (UTC) and key by name; null for no limit."
-  type        = map(number)
-  default     = { free = 1000, starter = 10000, pro = 100000 }
-  nullable    = false
+  description = <<-EOT
+    The plans by name, and what each allows a key. Every part is optional, and {} has no limit. Older versions took a number, the monthly limit: instead of free = 1000 write free = { monthly = 1000 }, and instead of null {}.
+      - monthly, daily: units per calendar month and per day (UTC). A call takes one, unless the contract says more.
+      - per_second: calls per second in the long run.
+      - burst: calls at once, with per_second only; by default as many as per_second allows in a second.
+  EOT
+  type = map(object({
+    monthly    = optional(number)
+    daily      = optional(number)
+    per_second = optional(number)
+    burst      = optional(number)
+  }))
+  default = {
+    free    = { monthly = 1000 }
+    starter = { monthly = 10000 }
+    pro     = { monthly = 100000 }
+  }
+  nullable = false
 
   validation {
-    condition     = length(var.plans) > 0 && alltrue([for name, limit in var.plans : can(regex("^[a-z][a-z0-9_-]{0,31}$", name))])
-    error_message = "plans takes at least one plan, with names of 1 to 32 lower-case letters, digits, hyphens and underscores, beginning with a letter."
+    condition     = length(var.plans) > 0
+    error_message = "plans takes at least one plan, such as free = { monthly = 1000, daily = 200, per_second = 2, burst = 10 }."
   }
 
   validation {
-    condition     = alltrue([for limit in values(var.plans) : limit == null ? true : limit >= 0 && limit <= 1000000000000 && floor(limit) == limit])
-    error_message = "plans takes limits in whole requests per month, from 0 to 1000000000000, or null for no limit. Not so: ${join(", ", [for name, limit in var.plans : "${name} = ${limit}" if limit == null ? false : limit < 0 || limit > 1000000000000 || floor(limit) != limit])}."
+    condition     = alltrue([for name in keys(var.plans) : can(regex(local.plan_bounds.name, name))])
+    error_message = "plans takes names of 1 to 32 lower-case letters, digits, hyphens and underscores, beginning with a letter. Not so: ${join(", ", [for name in keys(var.plans) : jsonencode(name) if !can(regex(local.plan_bounds.name, name))])}."
+  }
+
+  validation {
+    condition = alltrue(flatten([for plan in values(var.plans) : [
+      for units in [plan.monthly, plan.daily] : units == null ? true : units >= 0 && units <= local.plan_bounds.most_units && floor(units) == units
+    ] if plan != null]))
+    error_message = "plans.<name>.monthly and plans.<name>.daily take whole units from 0 to ${local.plan_bounds.most_units}; leave them out for no limit. Not so: ${join(", ", flatten([for name, plan in var.plans : [
+      for part in ["monthly", "daily"] : "${name}.${part} = ${plan[part]}"
+      if plan[part] == null ? false : plan[part] < 0 || plan[part] > local.plan_bounds.most_units || floor(plan[part]) != plan[part]
+    ] if plan != null]))}."
+  }
+
+  validation {
+    condition = alltrue([
+      for plan in values(var.plans) : plan.per_second == null ? true : plan.per_second >= local.plan_bounds.least_per_second && plan.per_second <= local.plan_bounds.most_per_second
+      if plan != null
+    ])
+    error_message = "plans.<name>.per_second takes calls per second from ${local.plan_bounds.least_per_second} to ${local.plan_bounds.most_per_second}; leave it out for any rate. Not so: ${join(", ", [
+      for name, plan in var.plans : "${name}.per_second = ${plan.per_second}"
+      if plan == null ? false : plan.per_second == null ? false : plan.per_second < local.plan_bounds.least_per_second || plan.per_second > local.plan_bounds.most_per_second
+    ])}."
+  }
+
+  validation {
+    condition = alltrue([
+      for plan in values(var.plans) : plan.burst == null ? true : plan.per_second != null && plan.burst >= 1 && plan.burst <= local.plan_bounds.most_burst && floor(plan.burst) == plan.burst
+      if plan != null
+    ])
+    error_message = "plans.<name>.burst takes whole calls from 1 to ${local.plan_bounds.most_burst}, and goes with per_second. Not so: ${join(", ", [
+      for name, plan in var.plans : "${name}.burst = ${plan.burst}"
+      if plan == null ? false : plan.burst == null ? false : plan.per_second == null || plan.burst < 1 || plan.burst > local.plan_bounds.most_burst || floor(plan.burst) != plan.burst
+    ])}."
+  }
+}
+
+variable "alerts" {
+  description = <<-EOT
+    Who hears when a key is about to use up its plan.
+      - usage_percent: the percentages of a plan's monthly limit at which they hear of it, once a key and month; [] for none.
+      - subscriptions: protocol (email, https or sqs) and endpoint (address, URL or the queue's ARN) of each; modules/alerts says what each of them needs.
+  EOT
+  type = object({
+    usage_percent = optional(list(number), [80, 100])
+    subscriptions = optional(list(object({
+      protocol = string
+      endpoint = string
+    })), [])
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition = length(var.alerts.usage_percent) <= 5 && alltrue([
+      for i, percent in var.alerts.usage_percent : percent > max(0, slice(var.alerts.usage_percent, 0, i)...) && percent <= 100 && floor(percent) == percent
+    ])
+    error_message = "alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [${join(", ", var.alerts.usage_percent)}]."
   }
 }
 

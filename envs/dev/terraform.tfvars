@@ -10,12 +10,21 @@ region = "us-east-1"
 # Everything is called after this. Two stacks in one account need two names.
 name = "sekisho-dev"
 
-# Who may call how often: requests per calendar month (UTC) and key. null is no limit.
+# What each plan allows a key: units per calendar month and per day (UTC), and calls per second,
+# with burst at once. A call takes one unit, unless the contract says more. Every part is
+# optional; {} has no limit. The day keeps a runaway agent from using up the month in an hour.
 plans = {
-  free     = 1000
-  starter  = 10000
-  pro      = 100000
-  internal = null
+  free     = { monthly = 1000, daily = 200, per_second = 2, burst = 10 }
+  starter  = { monthly = 10000, daily = 2000, per_second = 5, burst = 20 }
+  pro      = { monthly = 100000 }
+  internal = {}
+}
+
+# Who hears when a key has used up part of its month, and at which percentages. An address must
+# confirm first, as must what answers at an https:// URL.
+alerts = {
+  usage_percent = [80, 100]
+  subscriptions = [] # [{ protocol = "email", endpoint = "you@example.com" }]
 }
 
 # Ceiling over all keys together, for each method of the API: calls per second on average,

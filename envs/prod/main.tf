@@ -9,6 +9,7 @@ module "sekisho" {
   name              = var.name
   dist              = var.dist
   plans             = var.plans
+  alerts            = var.alerts
   settings          = var.settings
   upstream          = var.upstream
   functions         = var.functions
@@ -22,6 +23,7 @@ module "sekisho" {
 
   as_written = {
     plans         = var.plans
+    alerts        = var.alerts
     settings      = var.settings
     upstream      = var.upstream
     functions     = var.functions

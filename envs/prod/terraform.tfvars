@@ -8,11 +8,22 @@ region = "us-east-1"
 # Everything is called after this. Two stacks in one account need two names.
 name = "sekisho-prod"
 
-# Who may call how often: requests per calendar month (UTC) and key. null is no limit.
+# What each plan allows a key; envs/dev explains the parts.
 plans = {
-  free    = 1000
-  starter = 10000
-  pro     = 100000
+  free    = { monthly = 1000, daily = 200, per_second = 2, burst = 10 }
+  starter = { monthly = 10000, daily = 2000, per_second = 5, burst = 20 }
+  pro     = { monthly = 100000, daily = 20000, per_second = 20, burst = 50 }
+}
+
+# Who hears when a key has used up part of its month. modules/alerts says what a URL and a queue
+# need.
+alerts = {
+  usage_percent = [80, 100]
+  subscriptions = [
+    { protocol = "email", endpoint = "support@example.com" },
+    # { protocol = "https", endpoint = "https://hooks.example.com/usage" },
+    # { protocol = "sqs", endpoint = "arn:aws:sqs:us-east-1:123456789012:usage" },
+  ]
 }
 
 # Ceiling over all keys together, for each method of the API: calls per second on average,

@@ -24,7 +24,13 @@ variable "dist" {
 }
 
 variable "plans" {
-  description = "Monthly limit per key, by plan."
+  description = "What each plan allows a key."
+  type        = any
+  default     = null
+}
+
+variable "alerts" {
+  description = "Who hears when a key is about to use up its plan."
   type        = any
   default     = null
 }

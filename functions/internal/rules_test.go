@@ -41,7 +41,7 @@ var layers = []layer{
 		"an interface must not know who implements it"},
 	{"sqlite", "sqlite", "domain store",
 		"a store implements the domain's interfaces; nothing else of the product is its business"},
-	{"aws", "aws/brake aws/config aws/dynamo aws/logsinsights aws/parameter aws/queue", "domain boot gateway money store",
+	{"aws", "aws/brake aws/config aws/dynamo aws/logsinsights aws/parameter aws/queue aws/topic", "domain boot gateway money store",
 		"adapters know the domain, and the domain no adapter; none of them knows a handler"},
 	{"handler", "handler/...", "domain boot gateway store",
 		"a handler takes its store and its cloud from main, so that a laptop can give it others"},

@@ -1,6 +1,17 @@
 locals {
   account = var.location.account_id
-  topic   = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}:${var.name}-money"
+  roles   = "arn:${var.location.partition}:iam::${local.account}:role${var.location.role_path}"
+  topics  = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}"
+
+  topic       = "${local.topics}:${var.name}-money"
+  usage_topic = "${local.topics}:${var.name}-usage"
+
+  # What an endpoint looks like, by protocol. A topic like these can't deliver to a FIFO queue.
+  endpoints = {
+    email = "^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$"
+    https = "^https://[^@/?#\\s]+([/?#]\\S*)?$"
+    sqs   = "^arn:[a-z-]+:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}$"
+  }
 
   # The services that may publish, each only on behalf of this account: without that condition
   # anybody's budget could be pointed at this topic.
@@ -13,7 +24,7 @@ locals {
   # The role itself can't be the principal: KMS refuses one that does not exist yet, and the
   # functions are made after the topic.
   role_statements = [
-    for sid, role in var.publishing_roles : {
+    for sid, role in merge(var.publishing_roles, { usage = var.usage.publishing_role }) : {
       Sid       = sid
       Effect    = "Allow"
       Principal = { AWS = "*" }
@@ -25,7 +36,7 @@ locals {
           "kms:ViaService"    = "sns.${var.location.region}.amazonaws.com"
         }
         ArnEquals = {
-          "aws:PrincipalArn" = "arn:${var.location.partition}:iam::${local.account}:role${var.location.role_path}${role}"
+          "aws:PrincipalArn" = "${local.roles}${role}"
         }
       }
     }
@@ -39,10 +50,10 @@ locals {
   )
 }
 
-# AWS's own key for SNS can't be opened to Budgets and the other services, so the topic has a
-# key of its own (1 USD a month).
+# AWS's own key for SNS can't be opened to Budgets and the other services, so the topics have a
+# key of their own (1 USD a month).
 resource "aws_kms_key" "this" {
-  description             = "Messages about money of ${var.name}"
+  description             = "Messages of ${var.name}"
   enable_key_rotation     = true
   deletion_window_in_days = 7
   tags                    = var.location.tags
@@ -99,6 +110,41 @@ resource "aws_sns_topic_subscription" "email" {
   topic_arn = aws_sns_topic.this.arn
   protocol  = "email"
   endpoint  = each.value
+}
+
+# Messages about keys have a topic of their own: the brake obeys the one above, and those who
+# look after users are seldom those who look after money.
+resource "aws_sns_topic" "usage" {
+  name              = "${var.name}-usage"
+  display_name      = "Sekisho ${var.name}"
+  kms_master_key_id = aws_kms_key.this.arn
+  tags              = var.location.tags
+}
+
+# SNS gives a topic without a policy to every principal of the account. It refuses a role that
+# does not exist yet, as KMS does.
+resource "aws_sns_topic_policy" "usage" {
+  arn = aws_sns_topic.usage.arn
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "usage"
+      Effect    = "Allow"
+      Principal = { AWS = "*" }
+      Action    = "sns:Publish"
+      Resource  = local.usage_topic
+      Condition = { ArnEquals = { "aws:PrincipalArn" = "${local.roles}${var.usage.publishing_role}" } }
+    }]
+  })
+}
+
+resource "aws_sns_topic_subscription" "usage" {
+  for_each = { for s in distinct(var.usage.subscriptions) : "${s.protocol} ${s.endpoint}" => s }
+
+  topic_arn = aws_sns_topic.usage.arn
+  protocol  = each.value.protocol
+  endpoint  = each.value.endpoint
 }
 
 resource "aws_budgets_budget" "this" {

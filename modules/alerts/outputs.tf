@@ -8,6 +8,12 @@ output "topic_name" {
   value       = aws_sns_topic.this.name
 }
 
+output "usage_topic_arn" {
+  description = "ARN of the topic that says which key is about to use up its plan, known when planning."
+  value       = local.usage_topic
+  depends_on  = [aws_sns_topic_policy.usage]
+}
+
 output "budget_name" {
   description = "Name of the monthly budget."
   value       = aws_budgets_budget.this.name

@@ -32,8 +32,8 @@ variable "emails" {
   nullable    = false
 
   validation {
-    condition     = alltrue([for email in var.emails : can(regex("^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$", email))])
-    error_message = "emails takes addresses such as finance@example.com. Not one: ${join(", ", [for email in var.emails : email if !can(regex("^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$", email))])}."
+    condition     = alltrue([for email in var.emails : can(regex(local.endpoints.email, email))])
+    error_message = "emails takes addresses such as finance@example.com. Not one: ${join(", ", [for email in var.emails : email if !can(regex(local.endpoints.email, email))])}."
   }
 
   validation {
@@ -133,4 +133,25 @@ variable "publishing_roles" {
   type        = map(string)
   default     = {}
   nullable    = false
+}
+
+variable "usage" {
+  description = <<-EOT
+    The topic that says which key is about to use up its plan.
+      - publishing_role: the IAM role of this account that publishes there, such as "demo-settle". It may not exist yet.
+      - subscriptions: protocol (email, https or sqs) and endpoint (address, URL or the queue's ARN) of each. Plans and the state show them in clear text.
+  EOT
+  type = object({
+    publishing_role = string
+    subscriptions = optional(list(object({
+      protocol = string
+      endpoint = string
+    })), [])
+  })
+  nullable = false
+
+  validation {
+    condition     = alltrue([for s in var.usage.subscriptions : can(regex(local.endpoints[s.protocol], s.endpoint))])
+    error_message = "subscriptions takes { protocol = \"email\", endpoint = \"you@example.com\" }, \"https\" with an https:// URL without user name and password, or \"sqs\" with a queue's ARN, such as arn:aws:sqs:us-east-1:123456789012:usage. Not so: ${join(", ", [for s in var.usage.subscriptions : jsonencode(s) if !can(regex(local.endpoints[s.protocol], s.endpoint))])}."
+  }
 }

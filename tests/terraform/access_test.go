@@ -42,10 +42,13 @@ func checkKey(p planned) (problems []string) {
 		"Service budgets.amazonaws.com kms:Decrypt kms:GenerateDataKey*":    same,
 		"Service cloudwatch.amazonaws.com kms:Decrypt kms:GenerateDataKey*": same,
 		"Service costalerts.amazonaws.com kms:Decrypt kms:GenerateDataKey*": same,
-		"AWS * kms:Decrypt kms:GenerateDataKey*": {
+	}
+	for _, publisher := range []string{"brake", "settle"} {
+		role := "arn:aws:iam::" + ours + ":role/sekisho-dev-" + publisher
+		want["AWS * kms:Decrypt kms:GenerateDataKey* "+role] = condition{
 			"StringEquals": {"kms:CallerAccount": ours, "kms:ViaService": "sns.us-east-1.amazonaws.com"},
-			"ArnEquals":    {"aws:PrincipalArn": "arn:aws:iam::" + ours + ":role/sekisho-dev-brake"},
-		},
+			"ArnEquals":    {"aws:PrincipalArn": role},
+		}
 	}
 	policy, _ := p.value("module.sekisho.module.alerts.aws_kms_key.this", "policy").(string)
 	var document struct {
@@ -65,7 +68,8 @@ func checkKey(p planned) (problems []string) {
 			problems = append(problems, fmt.Sprintf("the key's policy: effect %s, principals %v", s.Effect, s.Principal))
 		}
 		for kind, who := range s.Principal {
-			have[fmt.Sprintf("%s %s %s", kind, who, strings.Join(s.Action, " "))] = s.Condition
+			statement := fmt.Sprintf("%s %s %s %s", kind, who, strings.Join(s.Action, " "), s.Condition["ArnEquals"]["aws:PrincipalArn"])
+			have[strings.TrimSpace(statement)] = s.Condition
 		}
 	}
 	if !reflect.DeepEqual(have, want) {

@@ -25,9 +25,14 @@ func TestApply(t *testing.T) {
 	dir, dist := checkout(t, nil)
 	s := prepare(t, dir, "envs/dev", map[string]any{
 		"dist":  dist,
-		"plans": map[string]any{suite.Plan: suite.Limit},
-		"api":   map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
-		"cost":  map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25, "monitor_arn": awsfake.ServiceMonitor},
+		"plans": map[string]any{suite.Plan: map[string]any{"monthly": suite.Limit}},
+		"alerts": map[string]any{"subscriptions": []map[string]any{
+			{"protocol": "email", "endpoint": "support@example.com"},
+			{"protocol": "https", "endpoint": "https://hooks.example.com/usage"},
+			{"protocol": "sqs", "endpoint": "arn:aws:sqs:us-east-1:123456789012:usage"},
+		}},
+		"api":  map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
+		"cost": map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25, "monitor_arn": awsfake.ServiceMonitor},
 		"functions": map[string]any{
 			"postal": map[string]any{"reserved_concurrency": 5},
 			// A hundred calls at once queue in moto, which has one thread: on a slow machine the

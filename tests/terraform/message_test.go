@@ -1,8 +1,10 @@
 package terraform_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 // what is allowed, or what to do. (Lines of a message are wrapped, so spaces don't count.)
 func TestMessages(t *testing.T) {
 	t.Parallel()
+	plans, plansNamed := refusedPlans(t)
 	for _, wrong := range []struct {
 		name      string
 		variables map[string]any
@@ -22,16 +25,18 @@ func TestMessages(t *testing.T) {
 		{
 			name: "variables",
 			variables: map[string]any{
-				"name":              "",
-				"plans":             map[string]any{"free": -1},
+				"plans":             plans,
+				"alerts":            map[string]any{"subscriptions": []map[string]any{{"protocol": "sms", "endpoint": "+81312345678"}}},
 				"functions":         map[string]any{"calendar": map[string]any{"architecture": "sparc"}, "calender": map[string]any{}},
 				"cost":              map[string]any{"emails": []string{"finance at example.com"}, "actual_percent": []int{50, 1001}},
 				"concurrency_quota": 0.5,
 				"upstream":          map[string]any{"url": "https://user:SECRET@api.example.com", "token_parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x", "burst": 0, "timeout_seconds": 60},
 			},
-			messages: []string{
-				"name takes 3 to 32 lower-case letters, digits and hyphens",
-				"plans takes limits in whole requests per month, from 0 to 1000000000000, or null for no limit. Not so: free = -1.",
+			messages: append([]string{
+				"plans.<name>.monthly and plans.<name>.daily take whole units from 0 to 1000000000000; leave them out for no limit. Not so:",
+				"plans.<name>.per_second takes calls per second from 0.001 to 10000; leave it out for any rate. Not so: rate-above-most.per_second = 10000.5,",
+				"plans.<name>.burst takes whole calls from 1 to 100000, and goes with per_second. Not so: burst-above-most.burst = 100001,",
+				`or "sqs" with a queue's ARN, such as arn:aws:sqs:us-east-1:123456789012:usage. Not so: {"endpoint":"+81312345678","protocol":"sms"}.`,
 				"architecture is arm64 or x86_64",
 				"functions names what is not a function: calender. There are account, authorizer, calendar,",
 				"emails takes addresses such as finance@example.com. Not one: finance at example.com.",
@@ -41,7 +46,7 @@ func TestMessages(t *testing.T) {
 				"upstream.burst takes whole calls from 1 to 1000",
 				"upstream.timeout_seconds seconds from 1 to 25: the gateway waits for 29.",
 				"concurrency_quota takes the account's quota as a whole number",
-			},
+			}, plansNamed...),
 		},
 		{
 			name:      "zips of another contract",
@@ -69,11 +74,16 @@ func TestMessages(t *testing.T) {
 			},
 		},
 		{
-			name: "a name too long for a role",
+			name: "a name too long for a role, and thresholds out of order",
 			variables: map[string]any{
-				"name": "a-stack-whose-name-is-much-too-long-for-a-role",
+				"name":   "a-stack-whose-name-is-much-too-long-for-a-role",
+				"alerts": map[string]any{"usage_percent": []int{100, 80}},
 			},
-			messages: []string{"a role's name has no more than 64"},
+			messages: []string{
+				"name takes 3 to 32 lower-case letters, digits and hyphens",
+				"a role's name has no more than 64",
+				"alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [100, 80].",
+			},
 		},
 		{
 			name: "reservations above a quota of 10, a missing zip, and misspelt settings",
@@ -81,12 +91,14 @@ func TestMessages(t *testing.T) {
 				"concurrency_quota": 10,
 				"functions":         map[string]any{"calendar": map[string]any{"reserved_concurrency": 5}, "mcp": map[string]any{"memroy_mb": 1, "traffic": map[string]any{"requests_per_second": 1, "seconds": 1, "secs": 1}}},
 				"api":               map[string]any{"throttle": map[string]any{"burst": 20, "rate": 10}},
+				"plans":             map[string]any{"free": map[string]any{"monthly": 1000, "per_minute": 10}},
+				"alerts":            map[string]any{"subscriptions": []map[string]any{{"protocol": "email", "endpoint": "you@example.com", "address": "you@example.com"}}},
 			},
 			breakIt: func(_, dist string) error { return os.Remove(filepath.Join(dist, "postal.zip")) },
 			messages: []string{
 				"The functions reserve 5 concurrent executions (calendar 5), but the quota of this account (Service Quotas L-B99A9384, Lambda concurrent executions) is 10, and Lambda keeps 100 of it unreserved: at most 0 can be reserved. Request a higher quota",
 				"postal.zip. Terraform takes finished zips: run `make build`",
-				"There is no such setting: api.throttle.rate, functions.mcp.memroy_mb, functions.mcp.traffic.secs.",
+				"There is no such setting: alerts.subscriptions.0.address, api.throttle.rate, functions.mcp.memroy_mb, functions.mcp.traffic.secs, plans.free.per_minute.",
 			},
 		},
 	} {
@@ -113,6 +125,22 @@ func TestMessages(t *testing.T) {
 			t.Log(err)
 		})
 	}
+}
+
+// refusedPlans are those that Go refuses, and how a message names each.
+func refusedPlans(t *testing.T) (plans map[string]any, named []string) {
+	raw, err := os.ReadFile(filepath.Join(root, "functions/internal/account/testdata/plans.json"))
+	must(t, err)
+	var table struct{ Refused map[string]any }
+	must(t, json.Unmarshal(raw, &table))
+	for name, parts := range table.Refused {
+		if len(parts.(map[string]any)) == 0 {
+			named = append(named, strconv.Quote(name)) // it is the name that is refused
+		} else {
+			named = append(named, name+".")
+		}
+	}
+	return table.Refused, named
 }
 
 // plain takes out spaces and the frame that Terraform draws around a message.

@@ -106,21 +106,34 @@ type refusal struct {
 }
 
 func checkGatewayResponses(p planned) (problems []string) {
+	// Every page may read a refusal, or a browser hides it.
+	with := func(more map[string]string) map[string]string {
+		headers := map[string]string{
+			"gatewayresponse.header.Access-Control-Allow-Origin":   "'*'",
+			"gatewayresponse.header.Access-Control-Expose-Headers": "'Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate'",
+		}
+		maps.Copy(headers, more)
+		return headers
+	}
 	retryAfter := func(source string) map[string]string {
-		return map[string]string{"gatewayresponse.header.Retry-After": source}
+		return with(map[string]string{"gatewayresponse.header.Retry-After": source})
 	}
 	want := map[string]refusal{
-		"UNAUTHORIZED":                   {"401", nil},
-		"ACCESS_DENIED":                  {"429", retryAfter("context.authorizer.retry_after")},
+		"UNAUTHORIZED": {"401", with(nil)},
+		"ACCESS_DENIED": {"429", with(map[string]string{
+			"gatewayresponse.header.Retry-After":      "context.authorizer.retry_after",
+			"gatewayresponse.header.RateLimit":        "context.authorizer.ratelimit",
+			"gatewayresponse.header.RateLimit-Policy": "context.authorizer.ratelimit_policy",
+		})},
 		"AUTHORIZER_FAILURE":             {"503", retryAfter("'5'")},
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
 		"THROTTLED":                      {"429", retryAfter("'1'")},
-		"INTEGRATION_FAILURE":            {"503", nil},
+		"INTEGRATION_FAILURE":            {"503", with(nil)},
 		"INTEGRATION_TIMEOUT":            {"504", retryAfter("'2'")},
-		"MISSING_AUTHENTICATION_TOKEN":   {"404", nil},
-		"RESOURCE_NOT_FOUND":             {"404", nil},
-		"REQUEST_TOO_LARGE":              {"413", nil},
-		"DEFAULT_4XX":                    {"", nil},
+		"MISSING_AUTHENTICATION_TOKEN":   {"404", with(nil)},
+		"RESOURCE_NOT_FOUND":             {"404", with(nil)},
+		"REQUEST_TOO_LARGE":              {"413", with(nil)},
+		"DEFAULT_4XX":                    {"", with(nil)},
 		"DEFAULT_5XX":                    {"", retryAfter("'1'")},
 	}
 	for _, kind := range slices.Sorted(maps.Keys(want)) {
@@ -331,11 +344,11 @@ var asynchronous = map[string]bool{"settle": true, "brake": true}
 // grants is what each function may do besides writing to its own log. A function that is
 // not listed may do nothing else; brakeGrants has those of the brake.
 var grants = map[string][]string{
-	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-usage"},
-	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage"},
+	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:BatchGetItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage"},
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
 	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
-	"settle":     {"dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
+	"settle":     {"dynamodb:DeleteItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "sns:Publish sekisho-dev-usage"},
 }
 
 func checkIAM(p planned) (problems []string) {
@@ -421,17 +434,20 @@ func allowed(policy string) (list []string, err error) {
 
 var account = regexp.MustCompile(`^arn:aws:[a-z]+:us-east-1:123456789012:`)
 
+// plansOfDev are the plans of envs/dev in JSON.
+const plansOfDev = `{"free":{"burst":10,"daily":200,"monthly":1000,"per_second":2},"internal":{},"pro":{"monthly":100000},"starter":{"burst":20,"daily":2000,"monthly":10000,"per_second":5}}`
+
 // environments are the variables that each function reads, beside SEKISHO_LOG_LEVEL. A
 // function that is not listed reads none.
 var environments = map[string]map[string]string{
 	"authorizer": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS":       `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_PLANS": plansOfDev, "SEKISHO_USAGE_PERCENT": "80,100",
 		"SEKISHO_UPGRADE_URL": "", "SEKISHO_KEY_CACHE_SECONDS": "30", "SEKISHO_DENIAL_MEMORY_SECONDS": "3",
 	},
 	"account": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS": `{"free":1000,"internal":null,"pro":100000,"starter":10000}`,
+		"SEKISHO_PLANS": plansOfDev,
 	},
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
@@ -443,7 +459,7 @@ var environments = map[string]map[string]string{
 		"SEKISHO_UPSTREAM_BURST":           "5", "SEKISHO_UPSTREAM_RATE_PER_SECOND": "1",
 		"SEKISHO_PUBLISH_PER_DAY": "1", "SEKISHO_UPSTREAM_TIMEOUT_SECONDS": "15",
 	},
-	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage"},
+	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage", "SEKISHO_USAGE_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:sekisho-dev-usage"},
 }
 
 // braked are the functions that the brake must stop, each with a prefix: those that serve calls

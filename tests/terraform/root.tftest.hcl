@@ -43,7 +43,8 @@ run "wiring" {
   command = plan
 
   variables {
-    plans     = { free = 1000, internal = null }
+    plans     = merge(jsondecode(file("functions/internal/account/testdata/plans.json")).accepted, { as_before = null })
+    alerts    = { usage_percent = [50, 90, 100] }
     functions = { mcp = { memory_mb = 1024, reserved_concurrency = 900, environment = { EXTRA = "1" }, traffic = { requests_per_second = 5, seconds = 0.4 } } }
   }
 
@@ -53,8 +54,13 @@ run "wiring" {
   }
 
   assert {
-    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == "{\"free\":1000,\"internal\":null}"
-    error_message = "A plan without a limit must stay null."
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == jsonencode(merge(jsondecode(file("functions/internal/account/testdata/plans.json")).accepted, { as_before = {} }))
+    error_message = "Plans are handed on as written, without the parts that are left out."
+  }
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_USAGE_PERCENT == "50,90,100" && output.applied.functions.settle.environment.SEKISHO_USAGE_TOPIC_ARN == "arn:aws:sns:us-east-1:123456789012:demo-usage" && output.usage_topic_arn == "arn:aws:sns:us-east-1:123456789012:demo-usage"
+    error_message = "The authorizer knows the thresholds, and settle the topic that hears of them."
   }
 
   assert {
@@ -69,8 +75,18 @@ run "wiring" {
   }
 }
 
-run "needs_no_upstream" {
+run "defaults" {
   command = plan
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_PLANS == jsonencode(jsondecode(file("functions/internal/account/testdata/plans.json")).default) && output.applied.functions.account.environment.SEKISHO_PLANS == output.applied.functions.authorizer.environment.SEKISHO_PLANS
+    error_message = "Go has the same default plans."
+  }
+
+  assert {
+    condition     = output.applied.functions.authorizer.environment.SEKISHO_USAGE_PERCENT == "80,100"
+    error_message = "Unless given, messages are sent at 80 and 100 % of a month."
+  }
 
   assert {
     condition     = var.tables.deletion_protection && var.tables.point_in_time_recovery
@@ -163,14 +179,15 @@ run "refuses_wrong_values" {
 
   variables {
     name              = ""
-    plans             = { free = -1 }
+    plans             = { free = { monthly = -1 } }
+    alerts            = { usage_percent = [80, 80] }
     settings          = { tool_names = "dotted", log_level = "trace", upgrade_url = "http://example.com/\"" }
     functions         = { calender = {}, mcp = { architecture = "arm" } }
     concurrency_quota = 0.5
     upstream          = { url = "http://api.example.com", publish_per_day = -1 }
   }
 
-  expect_failures = [var.name, var.plans, var.settings, var.functions, var.concurrency_quota, var.upstream]
+  expect_failures = [var.name, var.plans, var.alerts, var.settings, var.functions, var.concurrency_quota, var.upstream]
 }
 
 run "brake_stops_what_serves_calls" {
@@ -229,7 +246,8 @@ run "refuses_what_is_misspelt" {
   command = plan
 
   variables {
-    as_written = { functions = { mcp = { memroy_mb = 1 } }, cost = { emails = ["a@example.com"], live = { of = 5 } } }
+    as_written = { plans = { free = { monthly = 5, per_minute = 2 } }, functions = { mcp = { memroy_mb = 1 } }, cost = { emails = ["a@example.com"], live = { of = 5 } } }
+    plans      = { free = { monthly = 5 } }
     functions  = { mcp = {} }
     cost       = { emails = ["a@example.com"] }
   }

@@ -33,9 +33,9 @@ var sabotages = []struct {
 	},
 	{
 		name: "a static header without its quotes", file: stack.Contract,
-		before: "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Retry-After: '''1'''",
-		after:  "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Retry-After: \"1\"",
-		check:  "gateway responses", notice: "THROTTLED: gatewayresponse.header.Retry-After: a fixed value stands in single quotes",
+		before: "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Access-Control-Allow-Origin: '''*'''",
+		after:  "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Access-Control-Allow-Origin: \"*\"",
+		check:  "gateway responses", notice: "THROTTLED: gatewayresponse.header.Access-Control-Allow-Origin: a fixed value stands in single quotes",
 	},
 	{
 		name: "the authorizer's answers cached", file: stack.Contract,
@@ -44,7 +44,7 @@ var sabotages = []struct {
 	},
 	{
 		name: "an IAM action added", file: "functions.tf",
-		before: `{ actions = ["dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
+		before: `{ actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{

@@ -50,6 +50,7 @@ func verify(t *testing.T, outputs stack.Outputs) {
 	t.Run("live alarm", func(t *testing.T) { verifyLiveAlarm(t, outputs) })
 	t.Run("topic's key", func(t *testing.T) { verifyKey(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("topic", func(t *testing.T) { verifyTopic(t, sns.NewFromConfig(emulator), outputs) })
+	t.Run("topic about usage", func(t *testing.T) { verifyUsageTopic(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("budget", func(t *testing.T) { verifyBudget(t, budgets.NewFromConfig(standIn), outputs) })
 	t.Run("anomalies", func(t *testing.T) { verifyAnomalies(t, costexplorer.NewFromConfig(standIn), outputs) })
 }
@@ -396,6 +397,28 @@ func verifyTopic(t *testing.T, client *sns.Client, outputs stack.Outputs) {
 	}
 	if topic.Attributes["KmsMasterKeyId"] == "" {
 		t.Error("the topic is not encrypted")
+	}
+}
+
+// verifyUsageTopic: settle is told the topic that exists, and each subscription is there.
+func verifyUsageTopic(t *testing.T, client *sns.Client, outputs stack.Outputs) {
+	if told := outputs.Applied.Functions["settle"].Environment["SEKISHO_USAGE_TOPIC_ARN"]; told != outputs.UsageTopicARN || told == outputs.TopicARN {
+		t.Errorf("settle publishes to %s, want %s", told, outputs.UsageTopicARN)
+	}
+	topic, err := client.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &outputs.UsageTopicARN})
+	must(t, err)
+	if topic.Attributes["KmsMasterKeyId"] == "" {
+		t.Error("the topic is not encrypted")
+	}
+	list, err := client.ListSubscriptionsByTopic(t.Context(), &sns.ListSubscriptionsByTopicInput{TopicArn: &outputs.UsageTopicARN})
+	must(t, err)
+	var have []string
+	for _, s := range list.Subscriptions {
+		have = append(have, aws.ToString(s.Protocol)+" "+aws.ToString(s.Endpoint))
+	}
+	slices.Sort(have)
+	if want := []string{"email support@example.com", "https https://hooks.example.com/usage", "sqs arn:aws:sqs:us-east-1:123456789012:usage"}; !slices.Equal(have, want) {
+		t.Errorf("subscriptions: %q, want %q", have, want)
 	}
 }
 

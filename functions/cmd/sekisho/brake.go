@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"sekisho/functions/internal/brake"
 )
@@ -88,6 +87,9 @@ type brakeOnCmd struct {
 }
 
 func (c brakeOnCmd) Run(ctx context.Context, s streams) error {
+	if c.Reason != printable(c.Reason) {
+		return badUsage(errors.New("--reason must be printable text on one line"))
+	}
 	return c.withBrake(ctx, func(t *brakeTarget) error {
 		if err := t.On(ctx, c.Reason); err != nil {
 			return err
@@ -123,16 +125,15 @@ func showBrake(w io.Writer, status brake.Status, t *brakeTarget) error {
 		fmt.Fprintln(w, t.note)
 	}
 	if status.Why != "" {
-		fmt.Fprintf(w, "Why: %s\n", status.Why)
+		fmt.Fprintf(w, "Why: %s\n", printable(status.Why))
 	}
 	if len(status.Functions) > 0 {
 		fmt.Fprintln(w)
-		table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "FUNCTION\tBEFORE\tNOW")
+		var lines [][]string
 		for _, f := range status.Functions {
-			fmt.Fprintf(table, "%s\t%s\t%s\n", f.Name, ceiling(f.Before), ceiling(f.Now))
+			lines = append(lines, []string{f.Name, ceiling(f.Before), ceiling(f.Now)})
 		}
-		if err := table.Flush(); err != nil {
+		if err := writeTable(w, []string{"FUNCTION", "BEFORE", "NOW"}, lines); err != nil {
 			return err
 		}
 	}

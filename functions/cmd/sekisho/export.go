@@ -189,10 +189,11 @@ func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargebac
 	}
 	var all []chargeback.Meter
 	for id, k := range newest {
-		counts, err := st.Usage().Counts(ctx, id, p)
+		months, err := st.Usage().Counts(ctx, id, p)
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", id, err)
 		}
+		counts := months[0]
 		counts.Operations = contract.Named(api, counts.Operations)
 		all = append(all, chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
 	}
@@ -249,7 +250,7 @@ func (c usageExportCmd) write(w io.Writer, sheet chargeback.Sheet, p usage.Perio
 	}
 	for _, r := range rows {
 		line := []string{
-			r.Meter, spreadsheetSafe(r.User), spreadsheetSafe(r.Plan), spreadsheetSafe(r.Name), r.Month, spreadsheetSafe(r.Tool),
+			r.Meter, r.User, r.Plan, r.Name, r.Month, r.Tool,
 			strconv.FormatInt(r.Charged, 10), strconv.FormatInt(r.Refunded, 10), strconv.FormatInt(r.Denied, 10), r.Share.String(),
 		}
 		if r.USD != nil {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sekisho/tests/midnight"
 )
 
 var update = flag.Bool("update", false, "write the files that these tests compare with")
@@ -31,6 +33,7 @@ type running struct {
 // startUp runs `sekisho up` until stop, which waits for outstanding refunds.
 func startUp(t *testing.T, args ...string) *running {
 	t.Helper()
+	midnight.Avoid(t, 30*time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	var errs bytes.Buffer
@@ -351,11 +354,20 @@ func insights(t *testing.T, log string) http.HandlerFunc {
 }
 
 func TestSpreadsheetSafe(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "alice": "alice", "a=b": "a=b", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\t=1": "'\t=1", "\r=1": "'\r=1",
+	for _, harmless := range []string{
+		"", "alice", "a=b", "東京支社", "'=1", "-1", "-1.50", "12", "コーヒー", " plain", "　本社", "(=1)", "~x", "alice@example.com",
 	} {
-		if got := spreadsheetSafe(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+		if got := spreadsheetSafe(harmless); got != harmless {
+			t.Errorf("%q becomes %q", harmless, got)
+		}
+	}
+	for _, formula := range []string{
+		"=1+1", "+1", "-1+1", "--1", "@x", "-", "\t=1", "\r=1", "\n=1", "\x00=1", "\tplain",
+		"＝1+1", "＋1", "－1", "＠SUM(1)", "ー1", "﹦1", "﹢1", "﹣1", "﹫x", "⁼1", "⁺1", "−1",
+		" =1", "  ＝1", "　＝1", "\u00a0=1", "\u200b=1", "\ufeff=1", "\u202e=1",
+	} {
+		if got := spreadsheetSafe(formula); got != "'"+formula {
+			t.Errorf("%q becomes %q", formula, got)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -28,6 +27,9 @@ type keysCreateCmd struct {
 }
 
 func (c keysCreateCmd) Run(ctx context.Context, s streams) error {
+	if err := account.CheckName(c.Name); err != nil { // before a user is created for nothing
+		return badUsage(err)
+	}
 	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
 		if err := c.ensureUser(ctx, r); err != nil {
 			return err
@@ -77,12 +79,11 @@ func (c keysListCmd) Run(ctx context.Context, s streams) error {
 		if c.JSON {
 			return printJSON(s.out, rows)
 		}
-		w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "KEY ID\tUSER\tPLAN\tSTATUS\tCREATED\tENDS\tNAME")
+		lines := make([][]string, 0, len(rows))
 		for _, k := range rows {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.User, k.Plan, k.Status, k.Created, k.Ends, k.Name)
+			lines = append(lines, []string{k.ID, k.User, k.Plan, k.Status, k.Created, k.Ends, k.Name})
 		}
-		return w.Flush()
+		return writeTable(s.out, []string{"KEY ID", "USER", "PLAN", "STATUS", "CREATED", "ENDS", "NAME"}, lines)
 	})
 }
 
@@ -181,7 +182,7 @@ func showSecret(w io.Writer, asJSON bool, secret string, k account.Key) error {
 	if asJSON {
 		return printJSON(w, map[string]string{"key": secret, "key_id": k.ID, "user": k.UserID, "plan": k.Plan})
 	}
-	_, err := fmt.Fprintf(w, "%s\n\nKey %s of user %s, plan %s. Save it now: it can't be shown again, because only its hash is stored.\n", secret, k.ID, k.UserID, k.Plan)
+	_, err := fmt.Fprintf(w, "%s\n\nKey %s of user %s, plan %s. Save it now: it can't be shown again, because only its hash is stored.\n", secret, k.ID, printable(k.UserID), printable(k.Plan))
 	return err
 }
 

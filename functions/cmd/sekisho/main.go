@@ -67,6 +67,7 @@ func main() {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, s streams) (code int) {
+	s.out, s.err = &terminal{to: s.out}, &terminal{to: s.err}
 	var c cli
 	exited := -1
 	parser, err := kong.New(&c,

@@ -55,6 +55,10 @@ func (r *refunds) Refund(_ context.Context, refund usage.Refund) ([]usage.Outcom
 
 func (r *refunds) AddDenied(context.Context, string, usage.Period, int64) error { return nil }
 
+func (r *refunds) Once(context.Context, string, usage.Period) (bool, error) { return true, nil }
+
+func (r *refunds) Again(context.Context, string, usage.Period) error { return nil }
+
 // failedInvocation is what Lambda writes to a destination about a delivery that settle could
 // not handle.
 func failedInvocation(t *testing.T, meter string) string {

@@ -84,6 +84,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	env[boot.Plans] = st.plans.String()
+	env[boot.UsagePercent] = usagePercent
 	served := laptop.Config{
 		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
@@ -263,6 +264,9 @@ func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, err
 	}
 	return functions, nil
 }
+
+// usagePercent are the shares of a month whose crossing is told, as Terraform has them by default.
+const usagePercent = "80,100"
 
 // change sets what flags of the form FUNCTION=VALUE say.
 func change(functions map[string]laptop.Function, option string, flags []string, set func(f *laptop.Function, value string) error) error {

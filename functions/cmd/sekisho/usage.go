@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -93,10 +92,11 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 	}
 	rows := make([]usageRow, 0, len(newest))
 	for meter, k := range newest {
-		counts, err := st.Usage().Counts(ctx, meter, period)
+		months, err := st.Usage().Counts(ctx, meter, period)
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", meter, err)
 		}
+		counts := months[0]
 		row := usageRow{
 			Meter: meter, User: k.UserID, Plan: k.Plan, Name: k.Name, Month: period.String(),
 			Used: counts.Used, Refunded: counts.Refunded, Denied: counts.Denied,
@@ -134,18 +134,16 @@ func (r usageRow) cells(none string) []string {
 func usageCSV(w io.Writer, rows []usageRow) error {
 	lines := make([][]string, 0, len(rows))
 	for _, r := range rows {
-		r.Name = spreadsheetSafe(r.Name)
 		lines = append(lines, r.cells(""))
 	}
 	return writeCSV(w, usageHeader, lines)
 }
 
 func usageTable(w io.Writer, rows []usageRow) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "METER\tUSER\tPLAN\tMONTH\tUSED\tLIMIT\tREMAINING\tREFUNDED\tDENIED\tNAME")
+	lines := make([][]string, 0, len(rows))
 	for _, r := range rows {
 		c := r.cells("none")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c[0], c[1], c[2], c[4], c[6], c[5], c[7], c[8], c[9], c[3])
+		lines = append(lines, []string{c[0], c[1], c[2], c[4], c[6], c[5], c[7], c[8], c[9], c[3]})
 	}
-	return t.Flush()
+	return writeTable(w, []string{"METER", "USER", "PLAN", "MONTH", "USED", "LIMIT", "REMAINING", "REFUNDED", "DENIED", "NAME"}, lines)
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"sekisho/functions/internal/apikey"
 )
@@ -48,7 +50,7 @@ type Key struct {
 	UserID string
 	// Plan is the user's plan, copied so that one read is enough to admit a call.
 	Plan string
-	// Name is a label of up to 64 characters.
+	// Name is a label of up to 64 printable characters.
 	Name      string
 	CreatedAt time.Time
 	// RevokedAt is when the key stops working; zero = never. It may lie in the future: a
@@ -132,6 +134,9 @@ func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) 
 
 // CreateKey makes a key for a user. Only the first result holds the key itself.
 func (r Keyring) CreateKey(ctx context.Context, userID, name string) (apikey.Key, Key, error) {
+	if err := CheckName(name); err != nil {
+		return apikey.Key{}, Key{}, err
+	}
 	u, err := r.Store.User(ctx, userID)
 	if err != nil {
 		return apikey.Key{}, Key{}, fmt.Errorf("user %s: %w", userID, err)
@@ -192,9 +197,6 @@ func (r Keyring) SetPlan(ctx context.Context, userID, plan string) error {
 }
 
 func (r Keyring) newKey(userID, name string) (apikey.Key, Key, error) {
-	if len([]rune(name)) > 64 {
-		return apikey.Key{}, Key{}, fmt.Errorf("the name of a key must have at most 64 characters, not %d", len([]rune(name)))
-	}
 	secret, err := apikey.New()
 	if err != nil {
 		return apikey.Key{}, Key{}, err
@@ -203,6 +205,22 @@ func (r Keyring) newKey(userID, name string) (apikey.Key, Key, error) {
 	return secret, Key{
 		ID: h.ID(), Hash: h, Meter: h.ID(), UserID: userID, Name: name, CreatedAt: r.now(),
 	}, nil
+}
+
+// mostName is how many characters a key's name may have.
+const mostName = 64
+
+// CheckName refuses what a terminal or a table would not show as one line of text.
+func CheckName(name string) error {
+	if n := utf8.RuneCountInString(name); n > mostName {
+		return fmt.Errorf("the name of a key must have at most %d characters, not %d", mostName, n)
+	}
+	for _, r := range name {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) {
+			return fmt.Errorf("the name of a key must be printable text on one line; it has %+q", r)
+		}
+	}
+	return nil
 }
 
 // now is rounded to milliseconds, the precision that every store keeps.

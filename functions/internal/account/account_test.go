@@ -62,11 +62,11 @@ func TestAuthenticate(t *testing.T) {
 	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash(), UserID: "u"}}
 	a := NewAuthenticator(store, func() time.Time { return now }, 30*time.Second)
 
-	if _, err := a.Authenticate(t.Context(), "sekisho_mistyped"); !errors.Is(err, ErrNotFound) || store.reads != 0 {
+	if _, err := a.Authenticate(t.Context(), "sekisho_mistyped", "192.0.2.1"); !errors.Is(err, ErrNotFound) || store.reads != 0 {
 		t.Fatalf("a malformed key: %v after %d reads; want ErrNotFound without a read", err, store.reads)
 	}
 	for range 3 {
-		if k, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil || k.UserID != "u" {
+		if k, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil || k.UserID != "u" {
 			t.Fatalf("a good key: %+v, %v", k, err)
 		}
 	}
@@ -75,18 +75,18 @@ func TestAuthenticate(t *testing.T) {
 	}
 
 	store.key.RevokedAt = now
-	if _, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil {
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
 		t.Fatalf("within the cache's 30 s a revoked key is not known yet: %v", err)
 	}
 	now = now.Add(30 * time.Second)
-	if _, err := a.Authenticate(t.Context(), secret.Reveal()); !errors.Is(err, ErrInactive) {
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); !errors.Is(err, ErrInactive) {
 		t.Fatalf("after 30 s: %v, want ErrInactive", err)
 	}
 
 	reads := store.reads
 	stranger := newKey(t)
 	for range 3 {
-		if _, err := a.Authenticate(t.Context(), stranger.Reveal()); !errors.Is(err, ErrNotFound) {
+		if _, err := a.Authenticate(t.Context(), stranger.Reveal(), "192.0.2.1"); !errors.Is(err, ErrNotFound) {
 			t.Fatalf("an unknown key: %v", err)
 		}
 	}
@@ -100,11 +100,11 @@ func TestAKeyEndsInTheCacheToo(t *testing.T) {
 	secret := newKey(t)
 	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash(), RevokedAt: now.Add(time.Second)}}
 	a := NewAuthenticator(store, func() time.Time { return now }, time.Hour)
-	if _, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil {
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Second)
-	if _, err := a.Authenticate(t.Context(), secret.Reveal()); !errors.Is(err, ErrInactive) {
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); !errors.Is(err, ErrInactive) {
 		t.Fatalf("a key whose end is known lived on: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestAuthenticateFailsWithTheStore(t *testing.T) {
 	secret := newKey(t)
 	store := &oneKey{err: errors.New("down")}
 	a := NewAuthenticator(store, time.Now, time.Hour)
-	_, err := a.Authenticate(t.Context(), secret.Reveal())
+	_, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1")
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrInactive) {
 		t.Fatalf("%v; want the store's error", err)
 	}
@@ -121,7 +121,7 @@ func TestAuthenticateFailsWithTheStore(t *testing.T) {
 		t.Fatal("the error holds the key")
 	}
 	store.err, store.key = nil, Key{ID: secret.Hash().ID(), Hash: secret.Hash()}
-	if _, err := a.Authenticate(t.Context(), secret.Reveal()); err != nil {
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
 		t.Fatalf("a failure of the store was remembered: %v", err)
 	}
 }
@@ -130,8 +130,71 @@ func TestAnotherKeyOfTheSameIDIsUnknown(t *testing.T) {
 	secret := newKey(t)
 	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: newKey(t).Hash()}}
 	a := NewAuthenticator(store, time.Now, time.Hour)
-	if _, err := a.Authenticate(t.Context(), secret.Reveal()); !errors.Is(err, ErrNotFound) {
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); !errors.Is(err, ErrNotFound) {
 		t.Fatalf("%v, want ErrNotFound: the whole hash must agree, not only the ID", err)
+	}
+}
+
+// TestAnotherKeyOfTheSameIDIsUnknownToTheCache: 80 bits of the hash find the entry, all 256 open it.
+func TestAnotherKeyOfTheSameIDIsUnknownToTheCache(t *testing.T) {
+	h := newKey(t).Hash()
+	a := NewAuthenticator(&oneKey{key: Key{ID: h.ID(), Hash: h}}, time.Now, time.Hour)
+	other := h
+	other[len(other)-1]++
+	for _, c := range []struct {
+		hash apikey.Hash
+		want error
+	}{{h, nil}, {other, ErrNotFound}, {h, nil}} {
+		if _, err := a.find(t.Context(), c.hash, "192.0.2.1", time.Now()); !errors.Is(err, c.want) {
+			t.Errorf("hash %s: %v, want %v", c.hash, err, c.want)
+		}
+	}
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	a := NewAuthenticator(&oneKey{}, time.Now, time.Hour)
+	for i := range maxCached + 1 {
+		a.remember(fmt.Sprint("key_", i), cached{})
+	}
+	if len(a.cache) > maxCached {
+		t.Errorf("%d keys are cached, want at most %d", len(a.cache), maxCached)
+	}
+}
+
+// TestUnknownKeysAreBoundedPerSource: made-up keys with a right checksum cost a read each, so a
+// source gets a few. It holds up nobody else, and no key that is known.
+func TestUnknownKeysAreBoundedPerSource(t *testing.T) {
+	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	secret := newKey(t)
+	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash()}}
+	a := NewAuthenticator(store, func() time.Time { return now }, time.Minute)
+	for range 5 * Unknown.Burst { // a good key uses nothing up
+		a.cache = map[string]cached{}
+		if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.reads = 0
+	for range 5 * Unknown.Burst {
+		_, err := a.Authenticate(t.Context(), newKey(t).Reveal(), "192.0.2.1")
+		var throttled *ThrottledError
+		switch {
+		case store.reads < Unknown.Burst && !errors.Is(err, ErrNotFound), errors.As(err, &throttled) && throttled.Wait != time.Second:
+			t.Fatalf("after %d reads: %v", store.reads, err)
+		}
+	}
+	if store.reads != Unknown.Burst {
+		t.Errorf("%d reads for made-up keys, want %d", store.reads, Unknown.Burst)
+	}
+	if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
+		t.Errorf("a cached key from the same source: %v", err)
+	}
+	if _, err := a.Authenticate(t.Context(), newKey(t).Reveal(), "198.51.100.7"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("another source: %v", err)
+	}
+	now = now.Add(time.Second)
+	if _, err := a.Authenticate(t.Context(), newKey(t).Reveal(), "192.0.2.1"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a second later: %v", err)
 	}
 }
 
@@ -144,7 +207,7 @@ func BenchmarkAuthenticateCached(b *testing.B) {
 	text, ctx := secret.Reveal(), context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := a.Authenticate(ctx, text); err != nil {
+		if _, err := a.Authenticate(ctx, text, "192.0.2.1"); err != nil {
 			b.Fatal(err)
 		}
 	}

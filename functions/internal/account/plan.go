@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
@@ -28,17 +29,6 @@ func DefaultPlans() Plans {
 	}
 	return plans
 }
-
-// Bounds of what a plan may say.
-const (
-	// maxLimit is far above what an account can call in a month, and exact as a JSON number.
-	maxLimit = 1_000_000_000_000
-	// minRate is a call in a quarter of an hour: for less than that there are days and months.
-	minRate, maxRate = 0.001, 10_000
-	maxBurst         = 100_000
-)
-
-var planName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // plan is how configuration writes one: each part may be left out, and {} has no limit.
 type plan struct {
@@ -61,7 +51,7 @@ func (p *plan) UnmarshalJSON(raw []byte) error {
 }
 
 // limits checks the parts.
-func (p plan) limits() (usage.Limits, error) {
+func (p plan) limits(bounds contract.PlanBounds) (usage.Limits, error) {
 	l := usage.NoLimits
 	for _, part := range []struct {
 		name  string
@@ -71,8 +61,8 @@ func (p plan) limits() (usage.Limits, error) {
 		if part.given == nil {
 			continue
 		}
-		if *part.given < 0 || *part.given > maxLimit {
-			return l, fmt.Errorf("%s takes 0 to %d units, not %d; leave it out for no limit", part.name, int64(maxLimit), *part.given)
+		if *part.given < 0 || *part.given > bounds.MostUnits {
+			return l, fmt.Errorf("%s takes 0 to %d units, not %d; leave it out for no limit", part.name, bounds.MostUnits, *part.given)
 		}
 		*part.limit = usage.Limit(*part.given)
 	}
@@ -81,15 +71,15 @@ func (p plan) limits() (usage.Limits, error) {
 		return l, nil
 	case p.PerSecond == nil:
 		return l, errors.New("burst goes with per_second: say how many calls per second the key may make in the long run")
-	case !(*p.PerSecond >= minRate && *p.PerSecond <= maxRate):
-		return l, fmt.Errorf("per_second takes %v to %d calls, not %v; leave it out for any rate", minRate, maxRate, *p.PerSecond)
+	case !(*p.PerSecond >= bounds.LeastPerSecond && *p.PerSecond <= bounds.MostPerSecond):
+		return l, fmt.Errorf("per_second takes %v to %v calls, not %v; leave it out for any rate", bounds.LeastPerSecond, bounds.MostPerSecond, *p.PerSecond)
 	}
 	l.Rate = ratelimit.Limit{PerSecond: *p.PerSecond, Burst: max(1, int(math.Ceil(*p.PerSecond)))}
 	if p.Burst != nil {
 		l.Rate.Burst = *p.Burst
 	}
-	if l.Rate.Burst < 1 || l.Rate.Burst > maxBurst {
-		return l, fmt.Errorf("burst takes 1 to %d calls, not %d", maxBurst, l.Rate.Burst)
+	if l.Rate.Burst < 1 || l.Rate.Burst > bounds.MostBurst {
+		return l, fmt.Errorf("burst takes 1 to %d calls, not %d", bounds.MostBurst, l.Rate.Burst)
 	}
 	return l, nil
 }
@@ -201,10 +191,17 @@ func setPart[T any](part **T, value string, parse func(string) (T, error)) (agai
 }
 
 func (p Plans) add(name string, parts plan) error {
-	if !planName.MatchString(name) {
+	api, err := contract.Load()
+	if err != nil {
+		return err
+	}
+	bounds := api.Limits.Plan
+	if ok, err := regexp.MatchString(bounds.Name, name); err != nil {
+		return err
+	} else if !ok {
 		return fmt.Errorf("plan %q: use 1 to 32 lower-case letters, digits, _ and -, beginning with a letter", name)
 	}
-	limits, err := parts.limits()
+	limits, err := parts.limits(bounds)
 	if err != nil {
 		return fmt.Errorf("plan %q: %w", name, err)
 	}

@@ -1,7 +1,10 @@
 package account
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -59,6 +62,38 @@ func TestOldPlans(t *testing.T) {
 	plans, err := ParsePlans(`{"free":1000,"internal":null}`)
 	if want := (Plans{"free": usage.PerMonth(1000), "internal": usage.NoLimits}); err != nil || !maps.Equal(plans, want) {
 		t.Errorf("%v, %v", plans, err)
+	}
+}
+
+// TestTable: Terraform takes the same plans, refuses the same and has the same defaults; its
+// tests read the same table.
+func TestTable(t *testing.T) {
+	raw, err := os.ReadFile("testdata/plans.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table struct {
+		Default           json.RawMessage
+		Accepted, Refused map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &table); err != nil {
+		t.Fatal(err)
+	}
+	if plans, err := ParsePlans(string(table.Default)); err != nil || !maps.Equal(plans, DefaultPlans()) {
+		t.Errorf("default: %s, %v; want %s", plans, err, DefaultPlans())
+	}
+	for name, parts := range table.Accepted {
+		if plans, err := ParsePlans(fmt.Sprintf("{%q:%s}", name, parts)); err != nil {
+			t.Errorf("%s: %v, %v", name, plans, err)
+		}
+	}
+	for name, parts := range table.Refused {
+		if plans, err := ParsePlans(fmt.Sprintf("{%q:%s}", name, parts)); err == nil {
+			t.Errorf("%q: %s is accepted as %s", name, parts, plans)
+		}
+	}
+	if len(table.Accepted) == 0 || len(table.Refused) == 0 {
+		t.Error("the table is empty")
 	}
 }
 

@@ -35,6 +35,31 @@ func TestNewKeyParses(t *testing.T) {
 	}
 }
 
+// TestKeysOfEarlierReleasesWork: digits, checksum, hash and ID are as they were when keys were
+// issued and stored. If this fails, every issued key is worthless. Computed with Python's zlib,
+// hashlib and base64.
+func TestKeysOfEarlierReleasesWork(t *testing.T) {
+	random := []byte{255, 248} // left out: 256 is no multiple of 62
+	for i := range 62 {
+		random = append(random, byte(i*37))
+	}
+	k, err := newFrom(bytes.NewReader(random))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		text = "sekisho_0bCnOza3eFqR2d6hItU5g9kLwX8jCn3p71yk"
+		hash = "69b026e2fa89f0056cb42b928c8fa686a63e9522bbdac71a9dbeeef140789cac"
+		id   = "key_ngycnyx2rhyak3fu"
+	)
+	if k.Reveal() != text || k.Hash().String() != hash || k.Hash().ID() != id {
+		t.Errorf("%s, %s, %s; want %s, %s, %s", k.Reveal(), k.Hash(), k.Hash().ID(), text, hash, id)
+	}
+	if _, err := Parse(text); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEveryTypoIsMalformed(t *testing.T) {
 	text := mustNew(t).Reveal()
 	for i := range len(text) {

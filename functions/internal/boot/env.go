@@ -23,6 +23,12 @@ const (
 	ToolNames           = "SEKISHO_TOOL_NAMES"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
 
+	// UsagePercent lists the percentages of a monthly limit whose crossing is announced, in
+	// ascending order: "80,100". Without it nothing is announced.
+	UsagePercent = "SEKISHO_USAGE_PERCENT"
+	// UsageTopicARN is the SNS topic for it. Without one nothing is sent.
+	UsageTopicARN = "SEKISHO_USAGE_TOPIC_ARN"
+
 	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
 	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
 	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"
@@ -104,6 +110,19 @@ func Parse[T any](env Env, name string, parse func(string) (T, error)) (T, error
 		return v, fmt.Errorf("%s: %w", name, err)
 	}
 	return v, nil
+}
+
+// Percentages returns a list of whole numbers from 1 to 100, empty if the variable is not set.
+func (e Env) Percentages(name string) ([]int, error) {
+	var percentages []int
+	for _, text := range e.List(name) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 100 {
+			return nil, fmt.Errorf("%s: want whole numbers from 1 to 100, separated by commas, not %q", name, text)
+		}
+		percentages = append(percentages, n)
+	}
+	return percentages, nil
 }
 
 // URL returns an absolute http or https URL, "" when it is not set. It must need no

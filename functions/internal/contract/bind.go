@@ -16,7 +16,6 @@ import (
 	"sekisho/functions/internal/reply"
 )
 
-// MaxBody is the largest JSON body that an operation accepts, in bytes.
 // mostName is how many characters of an unknown argument's name an error repeats.
 const mostName = 40
 
@@ -76,6 +75,7 @@ func decodeBody(body []byte, args map[string]any) error {
 		return &ArgumentError{Message: "the body is not UTF-8; send UTF-8 encoded JSON"}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber() // for the digits that a float64 has no room for
 	if err := decoder.Decode(&args); err != nil || args == nil {
 		return &ArgumentError{Message: "the body is not a JSON object; send one with the arguments as members"}
 	}
@@ -116,7 +116,8 @@ func (s *Schemas) bindText(args map[string]any, name, text string) error {
 var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
 
 // Validate reads the arguments leniently (see Schemas.read), checks them against the
-// operation's input schema, and fills in defaults. The error is an *ArgumentError.
+// operation's input schema, and fills in defaults. Numbers in it may be of type json.Number; they
+// become float64, or stay json.Number if they have more digits. The error is an *ArgumentError.
 func (op *Operation) Validate(args map[string]any) error {
 	s, err := op.Schemas()
 	if err != nil {
@@ -131,7 +132,8 @@ func (op *Operation) validate(s *Schemas, args map[string]any) error {
 			return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such argument; " + s.known()}
 		}
 	}
-	if err := s.read(args); err != nil {
+	exact, err := s.read(args)
+	if err != nil {
 		return err
 	}
 	for _, name := range s.required {
@@ -145,6 +147,9 @@ func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	}
 	if err := schema.Validate(args); err != nil {
 		return s.explain(err)
+	}
+	for name, n := range exact {
+		args[name] = n
 	}
 	for name, p := range s.properties {
 		if _, ok := args[name]; !ok && p.fallback != nil {

@@ -98,6 +98,53 @@ func TestLenient(t *testing.T) {
 	}
 }
 
+// TestDigitsAreKept: a number reaches the operation with all that was sent of it, by query, body
+// and MCP, and from there the REST API. What a float64 holds is one, as ever.
+func TestDigitsAreKept(t *testing.T) {
+	for sent, want := range map[string]any{
+		"9007199254740993":         json.Number("9007199254740993"),
+		"-9007199254740993":        json.Number("-9007199254740993"),
+		"9007199254740992":         9007199254740992.0,
+		"0.1":                      0.1,
+		"1.50":                     1.5,
+		"1e3":                      1000.0,
+		"100000000000000000000":    1e20,
+		"0.12345678901234567890":   json.Number("0.12345678901234567890"),
+		"1.2345678901234567891e30": json.Number("1.2345678901234567891e30"),
+		"1e-999999999":             0.0,
+		"1e999999999":              nil,
+	} {
+		o := op(t, "convert.units")
+		for way, args := range map[string]map[string]any{
+			"number": {"value": json.Number(sent), "from": "m", "to": "km"}, "text": {"value": sent, "from": "m", "to": "km"},
+		} {
+			err := o.Validate(args)
+			if want == nil {
+				if err == nil {
+					t.Errorf("%s as %s is taken", sent, way)
+				}
+				continue
+			}
+			if err != nil || args["value"] != want {
+				t.Errorf("%s as %s: %v, %v; want %v", sent, way, args["value"], err, want)
+				continue
+			}
+			request, err := o.Request("http://api", args)
+			if n, is := want.(json.Number); is && (err != nil || request.URL.Query().Get("value") != n.String()) {
+				t.Errorf("%s: sent on as %s, %v", sent, request.URL, err)
+			}
+		}
+	}
+	body := map[string]any{}
+	if err := decodeBody([]byte(`{"a":9007199254740993}`), body); err != nil || body["a"] != json.Number("9007199254740993") {
+		t.Errorf("body: %v, %v", body, err)
+	}
+	nested := map[string]any{"disabled_tools": []any{json.Number("1")}}
+	if err := op(t, "account.put_tool_settings").Validate(nested); err == nil || !strings.Contains(err.Error(), "integer") {
+		t.Errorf("a number in a list of texts: %v", err)
+	}
+}
+
 // TestEmptyQuery: ?x= is an argument left out, as "" is elsewhere.
 func TestEmptyQuery(t *testing.T) {
 	got, err := op(t, "postal.search").Bind(nil, map[string][]string{"prefix": {"1"}, "address": {""}, "limit": {""}}, nil)

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -12,8 +13,10 @@ import (
 
 // read makes of each argument what its sender meant, where that can't be misread. Agents send
 // null or "" for what they want to leave out, and numbers and booleans as strings; a query
-// can't do otherwise. What could mean something else stays as it is, and is refused.
-func (s *Schemas) read(args map[string]any) error {
+// can't do otherwise. What could mean something else stays as it is, and is refused. Numbers
+// become float64, which is what the validator knows; exact holds those that lost digits by it.
+func (s *Schemas) read(args map[string]any) (exact map[string]json.Number, err error) {
+	exact = map[string]json.Number{}
 	for name, value := range args {
 		p := s.properties[name]
 		optional := !slices.Contains(s.required, name)
@@ -21,13 +24,55 @@ func (s *Schemas) read(args map[string]any) error {
 			delete(args, name)
 			continue
 		}
-		meant, wrong := p.read(value)
+		n, _ := value.(json.Number)
+		if text, ok := value.(string); ok && decimalNumber.MatchString(text) {
+			n = json.Number(strings.TrimPrefix(text, "+"))
+		}
+		if p.isNumber() && losesDigits(n) {
+			exact[name] = n
+		}
+		meant, wrong := p.read(float(value))
 		if wrong != "" {
-			return s.wrong(name, wrong)
+			return nil, s.wrong(name, wrong)
 		}
 		args[name] = meant
 	}
-	return nil
+	return exact, nil
+}
+
+func (p property) isNumber() bool { return p.kind == "number" || p.kind == "integer" }
+
+// float replaces each json.Number in a value, at any depth, by the nearest float64. One that is
+// too large stays a text, and is refused as such.
+func float(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+		return v.String()
+	case []any:
+		for i := range v {
+			v[i] = float(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = float(v[name])
+		}
+	}
+	return value
+}
+
+// losesDigits says that a number has digits that its nearest float64 does not have.
+func losesDigits(n json.Number) bool {
+	f, err := n.Float64()
+	return err == nil && f != 0 && json.Valid([]byte(n)) && significant(n.String()) != significant(strconv.FormatFloat(f, 'e', -1, 64))
+}
+
+// significant returns the digits of a decimal number without zeros at either end.
+func significant(number string) string {
+	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return strings.Trim(strings.NewReplacer("+", "", "-", "", ".", "").Replace(mantissa), "0")
 }
 
 // read returns the value that is meant, or what is wrong with it.

@@ -5,6 +5,17 @@ package contract
 type Limits struct {
 	// AnswerBytes is the largest body of an answer, over REST and over MCP.
 	AnswerBytes int `json:"answer_bytes"`
+	// Plan bounds what a plan may say. Terraform reads the same bounds.
+	Plan PlanBounds `json:"plan"`
+}
+
+// PlanBounds are inclusive. A plan's limits start at 0 units, and its burst at 1 call.
+type PlanBounds struct {
+	Name           string  `json:"name"`       // a regular expression
+	MostUnits      int64   `json:"most_units"` // of a month or a day
+	LeastPerSecond float64 `json:"least_per_second"`
+	MostPerSecond  float64 `json:"most_per_second"`
+	MostBurst      int     `json:"most_burst"`
 }
 
 // envelope is the most that MCP adds to an operation's answer, in bytes: JSON-RPC, the

@@ -55,6 +55,7 @@ func generated(t *testing.T, written []byte) []byte {
 		default:
 			out.Responses[kind] = of(t, p, strings.HasPrefix(kind, "DEFAULT_"))
 		}
+		readableByPages(out.Responses[kind].ResponseParameters)
 	}
 	var encoded bytes.Buffer
 	encoder := yaml.NewEncoder(&encoded)
@@ -91,7 +92,7 @@ func stageVariables(p *problem.Problem) map[string]string {
 func of(t *testing.T, p *problem.Problem, isDefault bool) rendered {
 	t.Helper()
 	body := p.Body()
-	r := rendered{StatusCode: strconv.Itoa(p.Status)}
+	r := rendered{StatusCode: strconv.Itoa(p.Status), ResponseParameters: map[string]string{}}
 	if isDefault {
 		r.StatusCode, body.Status = "", 0
 	}
@@ -102,15 +103,22 @@ func of(t *testing.T, p *problem.Problem, isDefault bool) rendered {
 	return r
 }
 
-// ofDenial renders the refusal that the authorizer's figures complete.
+// ofDenial renders the one answer to every denied call, which the authorizer completes: the
+// gateway has no other way to answer 429 from there.
 func ofDenial(t *testing.T, p *problem.Problem) rendered {
 	t.Helper()
 	v := gateway.ContextVariables()
-	p.Quota = &problem.Quota{ResetAt: v.ResetAt, UpgradeURL: v.UpgradeURL}
+	body := problem.Denial(p.Code, &problem.Quota{Period: v.LimitPeriod, ResetAt: v.ResetAt, UpgradeURL: v.UpgradeURL}, 0).Body()
+	body.Type = strings.ReplaceAll(body.Type, string(p.Code), v.Denial)
+	body.Error, body.Title, body.Hint = problem.Code(v.Denial), v.Title, v.Hint
+	body.Classification, body.Retryable = problem.Classification(v.Classification), false
+	parameters := retryAfter(strings.TrimPrefix(v.RetryAfter, "$"))
+	parameters["gatewayresponse.header.RateLimit"] = strings.TrimPrefix(v.RateLimit, "$")
+	parameters["gatewayresponse.header.RateLimit-Policy"] = strings.TrimPrefix(v.RateLimitPolicy, "$")
 	return rendered{
 		StatusCode:         strconv.Itoa(p.Status),
-		ResponseParameters: retryAfter(strings.TrimPrefix(v.RetryAfter, "$")),
-		ResponseTemplates: template(t, p.Body(), `"retryAfterMs":null`, `"retryAfterMs":`+v.RetryAfterMs,
+		ResponseParameters: parameters,
+		ResponseTemplates: template(t, body, `"retryable":false`, `"retryable":`+v.Retryable, `"retryAfterMs":0`, `"retryAfterMs":`+v.RetryAfterMs,
 			`"limit":0`, `"limit":`+v.Limit, `"used":0`, `"used":`+v.Used),
 	}
 }
@@ -129,10 +137,17 @@ func ofUnavailable(t *testing.T, open, braked *problem.Problem) rendered {
 	body.Retryable, body.RetryAfterMs = false, nil
 	body.Hint = "If error is " + string(open.Code) + ": " + open.Hint + " If error is " + string(braked.Code) + ": " + braked.Hint
 	return rendered{
-		StatusCode: strconv.Itoa(open.Status),
+		StatusCode:         strconv.Itoa(open.Status),
+		ResponseParameters: map[string]string{},
 		ResponseTemplates: template(t, body, `"retryable":false`, `"retryable":`+v.Retryable,
 			`"retryAfterMs":null`, `"retryAfterMs":`+v.RetryAfterMs),
 	}
+}
+
+// readableByPages keeps a browser from hiding the answer from the page that called.
+func readableByPages(parameters map[string]string) {
+	parameters["gatewayresponse.header.Access-Control-Allow-Origin"] = "'" + gateway.AnyOrigin + "'"
+	parameters["gatewayresponse.header.Access-Control-Expose-Headers"] = "'" + gateway.ExposedHeaders + "'"
 }
 
 func retryAfter(source string) map[string]string {

@@ -206,3 +206,14 @@ func FuzzHandler(f *testing.F) {
 		_, _ = gateway.BaseURL(&event)
 	})
 }
+
+func TestSource(t *testing.T) {
+	for ip, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::": "2001:db8:1:2::/64",
+		"::ffff:192.0.2.1": "::ffff:192.0.2.1", "fe80::1%eth0": "fe80::/64", "": "", "test-invoke-source-ip": "test-invoke-source-ip",
+	} {
+		if got := gateway.Source(ip); got != want {
+			t.Errorf("%s: %s, want %s", ip, got, want)
+		}
+	}
+}

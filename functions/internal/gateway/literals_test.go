@@ -21,6 +21,7 @@ var elsewhere = map[string]string{
 	"internal/aws/dynamo":                    "attributes of items",
 	"internal/contract":                      "members of the description",
 	"internal/handler/account":               "members of the API's answers",
+	"internal/handler/settle/tell.go":        "members of a message to subscribers",
 	"internal/laptop/apigateway/template.go": "API Gateway's names of its variables",
 	"internal/laptop/upstream":               "parameters of the stand-in for an upstream",
 	"internal/outbound":                      "upstreams, and the report of a probe",

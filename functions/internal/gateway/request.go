@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 
@@ -48,6 +49,17 @@ func request(ctx context.Context, event *events.APIGatewayProxyRequest) (*http.R
 		r.Method = http.MethodGet
 	}
 	return r.WithContext(context.WithValue(ctx, eventKey{}, event)), nil
+}
+
+// Source is whom to blame for what comes from an IP address: the address itself, and of IPv6 the
+// network, since whoever has one address has the 2^64 beside it.
+func Source(ip string) string {
+	address, err := netip.ParseAddr(ip)
+	if err != nil || address.Unmap().Is4() {
+		return ip
+	}
+	network, _ := address.WithZone("").Prefix(64) // 64 is a length of every IPv6 prefix
+	return network.String()
 }
 
 // headers are those of a proxy event.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,23 +28,63 @@ type Admission struct {
 	RefundCap   string `json:"refund_cap"`
 	// Denial is the problem code of a denied call.
 	Denial string `json:"denial"`
+	// Crossed is set for the call that took the month's count over a threshold; see Crossing.
+	Crossed string `json:"crossed"`
 }
 
-// Quota has the figures of a counted call, in units and seconds.
+// Crossing is a share of the monthly limit that a call reached.
+type Crossing struct {
+	Percent     int
+	Used, Limit int64
+}
+
+// crossing starts the text of a Crossing, for the filter of settle's subscription.
+const crossing = "pct:"
+
+func (c Crossing) String() string {
+	return fmt.Sprintf("%s%d:%d:%d", crossing, c.Percent, c.Used, c.Limit)
+}
+
+// Crossing reads Crossed; ok is false where there is none.
+func (a Admission) Crossing() (c Crossing, ok bool) {
+	_, err := fmt.Sscanf(a.Crossed, crossing+"%d:%d:%d", &c.Percent, &c.Used, &c.Limit)
+	return c, err == nil
+}
+
+// Quota is what every answer to a counted call says of its limits, as header fields
+// (draft-ietf-httpapi-ratelimit-headers-10): see RenderQuotas.
 type Quota struct {
-	Limit         string `json:"limit"`
-	Used          string `json:"used"`
-	ResetSeconds  string `json:"reset_seconds"`
-	WindowSeconds string `json:"window_seconds"`
+	RateLimit       string `json:"ratelimit"`
+	RateLimitPolicy string `json:"ratelimit_policy"`
 }
 
 // Refusal is what the gateway's answer to a denied call substitutes. The values go into JSON
-// as they are, so they must need no escaping.
+// as they are, so they must need no escaping; those of numbers and booleans are JSON.
 type Refusal struct {
-	RetryAfter   string `json:"retry_after"`
-	RetryAfterMs string `json:"retry_after_ms"`
-	ResetAt      string `json:"reset_at"`
-	UpgradeURL   string `json:"upgrade_url"`
+	Title          string `json:"denial_title"`
+	Classification string `json:"denial_classification"`
+	Retryable      string `json:"denial_retryable"`
+	Hint           string `json:"denial_hint"`
+	Limit          string `json:"limit"`
+	Used           string `json:"used"`
+	LimitPeriod    string `json:"limit_period"`
+	RetryAfter     string `json:"retry_after"`
+	RetryAfterMs   string `json:"retry_after_ms"`
+	ResetAt        string `json:"reset_at"`
+	UpgradeURL     string `json:"upgrade_url"`
+}
+
+// RefusalOf takes a problem apart. The header and the body give the same wait, in whole seconds.
+func RefusalOf(p *problem.Problem) Refusal {
+	seconds, _ := p.RetryAfterSeconds()
+	r := Refusal{
+		Title: p.Title, Classification: string(p.Classification), Retryable: strconv.FormatBool(p.Retryable), Hint: p.Hint,
+		Limit: "null", Used: "null", RetryAfter: Number(seconds), RetryAfterMs: Number(seconds * 1000),
+	}
+	if q := p.Quota; q != nil {
+		r.Limit, r.Used, r.LimitPeriod, r.ResetAt, r.UpgradeURL = Number(q.Limit), Number(q.Used), q.Period, q.ResetAt, q.UpgradeURL
+	}
+	return r
 }
 
 // AuthorizerContext is all that the authorizer hands on with its decision. API Gateway takes
@@ -83,23 +124,41 @@ func ParseAuthorizerContext(values map[string]any) AuthorizerContext {
 	return c
 }
 
-// SetQuota writes the figures of a decision: until the reset, and the length of the period.
-func (c *AuthorizerContext) SetQuota(limit, used int64, reset, window time.Duration) {
-	c.Limit, c.Used = Number(limit), Number(used)
-	c.ResetSeconds, c.WindowSeconds = Number(int64(reset/time.Second)), Number(int64(window/time.Second))
+// RenderQuotas writes where a caller stands: q units (for the rate, calls) in w seconds are
+// allowed, r of them are left, and all of them in t seconds.
+func RenderQuotas(quotas []usage.Quota) (q Quota) {
+	var policies, limits []string
+	for _, one := range quotas {
+		policies = append(policies, fmt.Sprintf(`"%s";q=%d;w=%d`, one.Window, one.Limit, seconds(one.Length)))
+		limits = append(limits, fmt.Sprintf(`"%s";r=%d;t=%d`, one.Window, one.Remaining, seconds(one.Reset)))
+	}
+	return Quota{RateLimit: strings.Join(limits, ", "), RateLimitPolicy: strings.Join(policies, ", ")}
 }
 
-// Figures reads back what SetQuota wrote; ok is false where nothing was counted or the limit is
-// usage.Unlimited.
-func (q Quota) Figures() (limit, used, resetSeconds, windowSeconds int64, ok bool) {
-	ok = true
-	read := func(text string) int64 {
-		n, err := strconv.ParseInt(text, 10, 64)
-		ok = ok && err == nil && n >= 0
-		return n
+// seconds rounds up: who comes back earlier comes too early.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// ParseQuotas reads back what RenderQuotas wrote; what it can't read is left out.
+func ParseQuotas(q Quota) (quotas []usage.Quota) {
+	policies := strings.Split(q.RateLimitPolicy, ", ")
+	for i, limit := range strings.Split(q.RateLimit, ", ") {
+		if i >= len(policies) {
+			break
+		}
+		var one usage.Quota
+		var length, reset int64
+		window, figures, _ := strings.Cut(limit, ";")
+		_, errLimit := fmt.Sscanf(figures, "r=%d;t=%d", &one.Remaining, &reset)
+		name, policy, _ := strings.Cut(policies[i], ";")
+		_, errPolicy := fmt.Sscanf(policy, "q=%d;w=%d", &one.Limit, &length)
+		if errLimit != nil || errPolicy != nil || name != window {
+			continue
+		}
+		one.Window = usage.Window(strings.Trim(window, `"`))
+		one.Length, one.Reset = time.Duration(length)*time.Second, time.Duration(reset)*time.Second
+		quotas = append(quotas, one)
 	}
-	limit, used, resetSeconds, windowSeconds = read(q.Limit), read(q.Used), read(q.ResetSeconds), read(q.WindowSeconds)
-	return limit, used, resetSeconds, windowSeconds, ok
+	return quotas
 }
 
 // Number writes a number as the wire has it.
@@ -135,19 +194,33 @@ func ParseAccessRecord(line []byte) (AccessRecord, error) {
 	return r, nil
 }
 
-// ForSettle says whether settle wants the record: a call that was admitted and then failed, or
-// one that was denied. SettleFilter says the same to CloudWatch Logs.
+// counted are the denials that settle counts: those by a limit of the plan.
+var counted = []problem.Code{problem.LimitExceeded, problem.RateLimited}
+
+// CountedDenials are the values of Denial that are counted for a key.
+func CountedDenials() []problem.Code { return slices.Clone(counted) }
+
+// IsCountedDenial says whether settle counts the record as a denial.
+func (r AccessRecord) IsCountedDenial() bool { return slices.Contains(counted, problem.Code(r.Denial)) }
+
+// ForSettle says whether settle wants the record: of a call that was admitted and then failed,
+// of one that a limit denied, or of one that crossed a threshold. SettleFilter says the same to
+// CloudWatch Logs.
 func (r AccessRecord) ForSettle() bool {
 	failed := strings.HasPrefix(r.Status, "4") || strings.HasPrefix(r.Status, "5")
-	return failed && strings.HasPrefix(r.AdmissionID, usage.AdmissionIDPrefix) || r.Denial == string(problem.LimitExceeded)
+	return failed && strings.HasPrefix(r.AdmissionID, usage.AdmissionIDPrefix) ||
+		r.IsCountedDenial() || strings.HasPrefix(r.Crossed, crossing)
 }
 
 // SettleFilter is the filter pattern of settle's subscription to the access log
 // (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
 func SettleFilter() string {
 	n := RecordNames()
-	return fmt.Sprintf(`{ ($.%s = "%s*" && ($.%s = "4*" || $.%s = "5*")) || $.%s = "%s" }`,
-		n.AdmissionID, usage.AdmissionIDPrefix, n.Status, n.Status, n.Denial, problem.LimitExceeded)
+	filter := fmt.Sprintf(`{ ($.%s = "%s*" && ($.%s = "4*" || $.%s = "5*"))`, n.AdmissionID, usage.AdmissionIDPrefix, n.Status, n.Status)
+	for _, code := range counted {
+		filter += fmt.Sprintf(` || $.%s = "%s"`, n.Denial, code)
+	}
+	return filter + fmt.Sprintf(` || $.%s = "%s*" }`, n.Crossed, crossing)
 }
 
 // AccessLogFormat maps the fields of a record to API Gateway's variables.

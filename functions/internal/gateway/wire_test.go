@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/usage"
 )
 
 // TestContextTravels: what the authorizer hands on, the function and the access log get.
@@ -43,19 +46,59 @@ func TestContextTravels(t *testing.T) {
 	}
 }
 
-func TestQuota(t *testing.T) {
-	var c gateway.AuthorizerContext
-	c.SetQuota(50, 7, 2500e6, 3600e9)
-	limit, used, reset, window, ok := c.Figures()
-	if limit != 50 || used != 7 || reset != 2 || window != 3600 || !ok {
-		t.Errorf("%d, %d, %d, %d, %v", limit, used, reset, window, ok)
+// TestQuotas: what a function and an agent read is what the authorizer wrote.
+func TestQuotas(t *testing.T) {
+	quotas := []usage.Quota{
+		{Window: usage.Monthly, Limit: 1000, Remaining: 990, Length: 30 * 24 * time.Hour, Reset: 90 * time.Second},
+		{Window: usage.PerSecond, Limit: 10, Remaining: 0, Length: 5 * time.Second, Reset: 1200 * time.Millisecond},
 	}
-	c.SetQuota(-1, 7, 1e9, 1e9)
-	if _, _, _, _, ok := c.Figures(); ok {
-		t.Error("no limit has figures")
+	q := gateway.RenderQuotas(quotas)
+	if q.RateLimit != `"monthly";r=990;t=90, "rate";r=0;t=2` || q.RateLimitPolicy != `"monthly";q=1000;w=2592000, "rate";q=10;w=5` {
+		t.Errorf("%+v", q)
 	}
-	if _, _, _, _, ok := (gateway.Quota{}).Figures(); ok {
-		t.Error("a call that is not counted has figures")
+	quotas[1].Reset = 2 * time.Second // rounded up
+	if got := gateway.ParseQuotas(q); !slices.Equal(got, quotas) {
+		t.Errorf("%+v, want %+v", got, quotas)
+	}
+	for _, broken := range []gateway.Quota{{}, {RateLimit: q.RateLimit}, {RateLimit: "x", RateLimitPolicy: "y"}, {RateLimit: q.RateLimit, RateLimitPolicy: `"daily";q=1;w=1`}} {
+		if got := gateway.ParseQuotas(broken); len(got) != 0 {
+			t.Errorf("%+v: %+v", broken, got)
+		}
+	}
+}
+
+// TestRefusals: what a gateway response substitutes needs no escaping in JSON.
+func TestRefusals(t *testing.T) {
+	quota := &problem.Quota{Limit: 5, Used: 5, Period: "daily", ResetAt: "2026-12-01T00:00:00.000Z", UpgradeURL: "https://example.com"}
+	for code, q := range map[problem.Code]*problem.Quota{problem.LimitExceeded: quota, problem.RateLimited: quota, problem.Throttled: nil} {
+		p := problem.Denial(code, q, 1500*time.Millisecond)
+		if p.Status != 429 {
+			t.Errorf("%s has the status %d, and all denials share one answer of the gateway", code, p.Status)
+		}
+		r := gateway.RefusalOf(p)
+		for _, text := range []string{r.Title, r.Classification, r.Hint, r.LimitPeriod, r.ResetAt, r.UpgradeURL} {
+			if quoted, _ := json.Marshal(text); string(quoted) != `"`+text+`"` {
+				t.Errorf("%s: %s needs escaping", code, text)
+			}
+		}
+		if r.RetryAfter != "2" || r.RetryAfterMs != "2000" {
+			t.Errorf("%s: header %s, body %s ms", code, r.RetryAfter, r.RetryAfterMs)
+		}
+		if limit := map[bool]string{true: "null", false: "5"}[q == nil]; r.Limit != limit || r.Used != limit {
+			t.Errorf("%s: limit %s, used %s", code, r.Limit, r.Used)
+		}
+	}
+}
+
+func TestCrossing(t *testing.T) {
+	c := gateway.Crossing{Percent: 80, Used: 800, Limit: 1000}
+	if got, ok := (gateway.Admission{Crossed: c.String()}).Crossing(); !ok || got != c {
+		t.Errorf("%s: %+v, %v", c, got, ok)
+	}
+	for _, text := range []string{"", "-", "pct:", "pct:80:x:1"} {
+		if got, ok := (gateway.Admission{Crossed: text}).Crossing(); ok {
+			t.Errorf("%q: %+v", text, got)
+		}
 	}
 }
 
@@ -95,12 +138,14 @@ func TestUnavailableTravels(t *testing.T) {
 func TestSettleFilter(t *testing.T) {
 	admissions := []string{"", "adm_", "adm_0123456789abcdefghij", "adm", "xadm_1", "ADM_1"}
 	statuses := []string{"", "200", "204", "301", "399", "400", "404", "429", "499", "500", "504", "4", "5", "14", "44x"}
-	denials := []string{"", "limit_exceeded", "limit_exceeded2", "other", "LIMIT_EXCEEDED"}
+	denials := []string{"", "limit_exceeded", "rate_limited", "limit_exceeded2", "throttled", "LIMIT_EXCEEDED"}
+	crossings := []string{"", "pct:80:8:10", "pct", "80"}
 	matches := 0
 	for _, admission := range admissions {
 		for _, status := range statuses {
-			for _, denial := range denials {
-				r := gateway.AccessRecord{Status: status, Admission: gateway.Admission{AdmissionID: admission, Denial: denial}}
+			for i := range len(denials) * len(crossings) {
+				denial, crossed := denials[i%len(denials)], crossings[i/len(denials)]
+				r := gateway.AccessRecord{Status: status, Admission: gateway.Admission{AdmissionID: admission, Denial: denial, Crossed: crossed}}
 				got := r.ForSettle()
 				if want := matchesPattern(t, gateway.SettleFilter(), r); got != want {
 					t.Errorf("%+v: ForSettle %v, the pattern %v", r, got, want)
@@ -111,7 +156,7 @@ func TestSettleFilter(t *testing.T) {
 			}
 		}
 	}
-	if all := len(admissions) * len(statuses) * len(denials); matches == 0 || matches == all {
+	if all := len(admissions) * len(statuses) * len(denials) * len(crossings); matches == 0 || matches == all {
 		t.Errorf("%d of %d records match: nothing was compared", matches, all)
 	}
 }

@@ -132,6 +132,9 @@ func compareObject(t *testing.T, at string, typ reflect.Type, schema map[string]
 	seen := map[string]bool{}
 	for i := range typ.NumField() {
 		field := typ.Field(i)
+		if !field.IsExported() {
+			continue // JSON has no part in it
+		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			t.Errorf("%s: field %s has no JSON name", at, field.Name)

@@ -21,6 +21,7 @@ import (
 const (
 	BrakeFunction = "brake"
 	MoneyTopic    = "money"
+	UsageTopic    = "usage"
 	SpendAlarm    = "local-spend-rate"
 	MonthlyBudget = "local-monthly"
 )

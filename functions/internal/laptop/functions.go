@@ -38,6 +38,8 @@ type deps struct {
 	stores   store.Store
 	client   *http.Client
 	upstream Upstream
+	// usageTopic hears of crossed thresholds.
+	usageTopic settle.Publisher
 }
 
 // builds are what the functions' mains hand to boot.Main, over other stores.
@@ -46,7 +48,7 @@ func builds(d deps) map[string]boot.Build {
 	token := func(boot.Env, string) (func(context.Context) (string, error), error) { return d.upstream.Token, nil }
 	all := map[string]boot.Build{
 		Authorizer: authorizer.FromEnv(open),
-		Settle:     settle.FromEnv(open),
+		Settle:     settle.FromEnv(open, func(boot.Env, string) (settle.Publisher, error) { return d.usageTopic, nil }),
 		"account":  account.FromEnv(open),
 		"mcp":      mcpserver.FromEnv(open, d.client),
 		"external": external.FromEnv(open, external.Options{Token: token, AllowPrivate: d.upstream.Private}),

@@ -48,7 +48,7 @@ func TestStalledClient(t *testing.T) {
 		t.Fatal("the service does not stop")
 	}
 	counts, err := s.stores.Usage().Counts(t.Context(), key.Meter, thisMonth())
-	if err != nil || counts.Used != 0 || counts.Refunded != 1 {
+	if err != nil || counts[0].Used != 0 || counts[0].Refunded != 1 {
 		t.Errorf("%+v, %v; want the unit given back", counts, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/boot"
@@ -99,7 +100,7 @@ func New(c Config) (*Service, error) {
 		if f.Timeout == 0 {
 			f.Timeout = s.api.Function(name).Timeout
 		}
-		if functions[name], err = c.deploy(name, f, s.client); err != nil {
+		if functions[name], err = s.deploy(c, name, f); err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +135,7 @@ func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 }
 
 // deploy makes the handler of a function, unless it is given.
-func (c Config) deploy(name string, f Function, client *http.Client) (lambda.Function, error) {
+func (s *Service) deploy(c Config, name string, f Function) (lambda.Function, error) {
 	if f.Handler == nil {
 		log, err := boot.NewLogger(boot.Map(f.Env), name, c.Log)
 		if err != nil {
@@ -145,7 +146,7 @@ func (c Config) deploy(name string, f Function, client *http.Client) (lambda.Fun
 			stores = c.Stores
 		}
 		rt := boot.Runtime{Function: name, Env: boot.Map(f.Env), Log: log, Now: c.Now}
-		f.Handler, err = build(rt, deps{stores: stores, client: client, upstream: c.Upstream})
+		f.Handler, err = build(rt, deps{stores: stores, client: s.client, upstream: c.Upstream, usageTopic: usageTopic{s}})
 		if err != nil {
 			return lambda.Function{}, err
 		}
@@ -154,6 +155,15 @@ func (c Config) deploy(name string, f Function, client *http.Client) (lambda.Fun
 		f.Handler = c.Wrap(name, f.Handler)
 	}
 	return f.Function, nil
+}
+
+// usageTopic is where people hear on the laptop that a key has used much of its month: at
+// /_local/topics/usage.
+type usageTopic struct{ *Service }
+
+func (t usageTopic) Publish(_ context.Context, subject, message string) error {
+	t.topics.Record(UsageTopic, events.SNSEntity{Subject: subject, Message: message})
+	return nil
 }
 
 // Flush waits until the failed calls up to now are settled. The error is that of ctx.

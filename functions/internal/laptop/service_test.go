@@ -26,6 +26,7 @@ import (
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
+	"sekisho/tests/midnight"
 )
 
 // service is a whole laptop on a real port, over a real SQLite file.
@@ -80,6 +81,7 @@ func (c *clock) now() time.Time { return *c.at.Load() }
 
 func start(t *testing.T, plans account.Plans, change func(*laptop.Config)) *service {
 	t.Helper()
+	midnight.Avoid(t, 30*time.Second)
 	dir := t.TempDir()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "sekisho.db"))
 	if err != nil {
@@ -203,7 +205,7 @@ func (s *service) used(key account.Key, p usage.Period) usage.Counts {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return counts
+	return counts[0]
 }
 
 func (s *service) invocations() map[string]int {
@@ -216,6 +218,29 @@ func (s *service) invocations() map[string]int {
 }
 
 func thisMonth() usage.Period { return usage.PeriodOf(time.Now()) }
+
+// TestFreeCallsAreBounded: who asks for what is free without end is told to wait, and what is
+// counted is still served.
+func TestFreeCallsAreBounded(t *testing.T) {
+	s := start(t, account.Plans{"demo": usage.PerMonth(10)}, nil)
+	secret, key := s.newKey("demo")
+	refused := answer{}
+	for range 5 * usage.FreeRate.Burst {
+		if refused = s.call("GET", "/v1/user/usage", secret.Reveal(), ""); refused.status != 200 {
+			break
+		}
+	}
+	body := refused.json(t)
+	if refused.status != 429 || body["error"] != "throttled" || body["retryable"] != true || refused.header.Get("Retry-After") != "1" {
+		t.Errorf("%d %s", refused.status, refused.body)
+	}
+	if a := s.call("GET", "/v1/postal/1000001", secret.Reveal(), ""); a.status != 200 {
+		t.Errorf("a call that is counted: %d %s", a.status, a.body)
+	}
+	if c := s.used(key, thisMonth()); c.Used != 1 || c.Denied != 0 {
+		t.Errorf("counted: %+v", c)
+	}
+}
 
 // TestExactUnderConcurrency: 100 calls at once against 50, by REST and by MCP.
 func TestExactUnderConcurrency(t *testing.T) {

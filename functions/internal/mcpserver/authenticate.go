@@ -10,6 +10,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 )
 
@@ -18,13 +19,14 @@ import (
 // refresh. API Gateway renames the header on the way out, so the body must do on its own.
 const challenge = `Bearer realm="sekisho"`
 
-// authenticate finds the key of a request, and its text for the calls to the REST API.
-func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMessage) (string, account.Key, *refusal) {
+// authenticate finds the key of a request, and its text for the calls to the REST API. source is
+// the caller's address.
+func (s *server) authenticate(ctx context.Context, h http.Header, source string, id json.RawMessage) (string, account.Key, *refusal) {
 	secret, err := apikey.FromHeaders(h.Values)
 	if err != nil {
 		return "", account.Key{}, unauthorized(id, problem.New(problem.Unauthorized, notTaken(err)))
 	}
-	key, err := s.Authenticator.Authenticate(ctx, secret)
+	key, err := s.Authenticator.Authenticate(ctx, secret, gateway.Source(source))
 	switch {
 	case err == nil:
 		return secret, key, nil
@@ -32,6 +34,9 @@ func (s *server) authenticate(ctx context.Context, h http.Header, id json.RawMes
 		return "", key, unauthorized(id, problem.New(problem.KeyNotFound, ""))
 	case errors.Is(err, account.ErrInactive):
 		return "", key, unauthorized(id, problem.New(problem.KeyInactive, ""))
+	}
+	if busy := new(account.ThrottledError); errors.As(err, &busy) {
+		return "", key, refuse(id, problem.Denial(problem.Throttled, nil, busy.Wait))
 	}
 	s.Log.Error("the key could not be checked", zap.Error(err))
 	return "", key, refuse(id, problem.New(problem.StoreUnavailable, ""))

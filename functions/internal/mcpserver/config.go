@@ -26,13 +26,15 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
+	"sekisho/functions/internal/usage"
 )
 
 // Authenticator finds the key that a text stands for; see account.Authenticator for the
 // errors.
 type Authenticator interface {
-	Authenticate(ctx context.Context, text string) (account.Key, error)
+	Authenticate(ctx context.Context, text, source string) (account.Key, error)
 }
 
 // ToolNames says how tools are named in lists. Calls understand both forms.
@@ -62,6 +64,9 @@ type Config struct {
 	// AllowedOrigins are the web origins, such as https://console.example, whose pages may
 	// call. Requests without an Origin header come from no browser and are always served.
 	AllowedOrigins []string
+	// Free bounds how often a key may send what is not counted by the REST API: messages other
+	// than tool calls, free tools, and calls that are refused here. Nil: not at all.
+	Free *ratelimit.Budget
 	// ToolNames is Underscore where empty.
 	ToolNames ToolNames
 	Log       *zap.Logger
@@ -163,6 +168,7 @@ func FromEnv(open store.Open, client *http.Client) boot.Build {
 			API:            api,
 			Authenticator:  account.NewAuthenticator(s.Accounts(), rt.Now, cache),
 			Client:         client,
+			Free:           ratelimit.NewBudget(usage.FreeRate),
 			AllowedOrigins: rt.Env.List(boot.AllowedOrigins),
 			ToolNames:      ToolNames(rt.Env(boot.ToolNames)),
 			Log:            rt.Log,

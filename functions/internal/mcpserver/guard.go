@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 )
 
@@ -75,10 +76,9 @@ func accepts(values []string) (json, stream bool) {
 	return json || !stream, stream
 }
 
-// Headers that scripts of an allowed origin may send, and those that they may read.
+// Headers that scripts of an allowed origin may send; gateway.ExposedHeaders they may read.
 const (
-	corsSend   = "Content-Type, Accept, Authorization, x-api-key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
-	corsExpose = "Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate"
+	corsSend = "Content-Type, Accept, Authorization, x-api-key, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
 	// corsMaxAge is how long a browser may remember a preflight, in seconds.
 	corsMaxAge = "600"
 )
@@ -105,7 +105,7 @@ func (s *server) shareWithOrigin(h http.Header, request http.Header) {
 	h.Add("Vary", "Origin")
 	if origin := request.Get("Origin"); origin != "" && s.allowed(origin) {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", corsExpose)
+		h.Set("Access-Control-Expose-Headers", gateway.ExposedHeaders)
 	}
 }
 

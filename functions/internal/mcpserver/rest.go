@@ -31,20 +31,21 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 				result = s.fail(x, s.unclear(x, problem.Internal, ""))
 			}
 		}()
-		return s.serveTool(ctx, x, t, r), nil
+		result = s.serveTool(ctx, x, t, r)
+		result.Meta = s.quotaMeta(x)
+		return result, nil
 	}
 }
 
 func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.CallToolRequest) *mcp.CallToolResult {
-	if !s.allows(x, t.name) {
-		return s.fail(x, problem.New(problem.ToolDisabled, ""))
+	args, refused := s.admit(x, t, r.Params.Arguments)
+	if refused != nil || t.free() {
+		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
+			refused = problem.Denial(problem.Throttled, nil, wait)
+		}
 	}
-	args, err := decodeArguments(r.Params.Arguments)
-	if err == nil {
-		err = t.validate(args)
-	}
-	if err != nil {
-		return s.fail(x, invalidArgument(err))
+	if refused != nil {
+		return s.fail(x, refused)
 	}
 	until, err := deadline(x.context(), s.API.Function("mcp").Timeout)
 	if err != nil {
@@ -64,6 +65,24 @@ func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.Cal
 		StructuredContent: body,
 	}
 }
+
+// admit reads the arguments of a call that the key may make.
+func (s *server) admit(x *exchange, t *tool, arguments json.RawMessage) (map[string]any, *problem.Problem) {
+	if !s.allows(x, t.name) {
+		return nil, problem.New(problem.ToolDisabled, "")
+	}
+	args, err := decodeArguments(arguments)
+	if err == nil {
+		err = t.validate(args)
+	}
+	if err != nil {
+		return nil, invalidArgument(err)
+	}
+	return args, nil
+}
+
+// free says that the REST API counts no call of the tool.
+func (t *tool) free() bool { return t.operation == nil || t.operation.Units == 0 }
 
 // validate checks the arguments before anything is called, so that a wrong call costs
 // nothing and is answered at once.

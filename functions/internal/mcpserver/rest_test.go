@@ -288,8 +288,8 @@ func TestOutcomeUnclear(t *testing.T) {
 		{"garbage", read, garbage, "may be charged", true},
 		{"garbage", write, garbage, "may be charged", false},
 		{"redirect", read, redirect, "may be charged", true},
-		{"the gateway's own timeout", read, timeout, "not charged", true},
-		{"free", free, garbage, "not charged", true},
+		{"the gateway's own timeout", read, timeout, problem.FreeFailures, true},
+		{"free", free, garbage, problem.FreeFailures, true},
 	} {
 		t.Run(c.name+" "+c.tool, func(t *testing.T) {
 			w := newWorld(t)
@@ -361,6 +361,15 @@ func TestPanics(t *testing.T) {
 	}
 	if r, _ := w.callTool(t.Context(), "postal.lookup", `{"postal_code":"100-0001"}`); r.IsError {
 		t.Errorf("after the panic: %+v", r)
+	}
+}
+
+// TestDigitsAreKept on the way to the REST API.
+func TestDigitsAreKept(t *testing.T) {
+	w := newWorld(t)
+	w.callTool(t.Context(), "convert.units", `{"value":9007199254740993,"from":"m","to":"km"}`)
+	if calls := w.called(); len(calls) != 1 || !strings.Contains(calls[0], "value=9007199254740993") {
+		t.Errorf("got %q", calls)
 	}
 }
 

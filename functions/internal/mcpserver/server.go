@@ -99,8 +99,13 @@ func (s *server) answer(a answer, x *exchange) *refusal {
 	if refused := checkVersion(r.Header, m); refused != nil {
 		return refused
 	}
-	if x.secret, x.key, refused = s.authenticate(r.Context(), r.Header, m.id); refused != nil {
+	if x.secret, x.key, refused = s.authenticate(r.Context(), r.Header, r.RemoteAddr, m.id); refused != nil {
 		return refused
+	}
+	if m.method != "tools/call" { // of those, only the free ones are bounded: see serveTool
+		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
+			return refuse(m.id, problem.Denial(problem.Throttled, nil, wait))
+		}
 	}
 	if m.response || m.isNotification() {
 		return accept(a, x, m)

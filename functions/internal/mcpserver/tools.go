@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -143,7 +144,9 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) == 0 {
 		return args, nil
 	}
-	if err := json.Unmarshal(raw, &args); err != nil || args == nil && string(raw) != "null" {
+	decoder := json.NewDecoder(bytes.NewReader(raw)) // of one JSON text: the message was decoded before
+	decoder.UseNumber()                              // for the digits that a float64 has no room for
+	if err := decoder.Decode(&args); err != nil || args == nil && string(raw) != "null" {
 		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
 	}
 	if args == nil {

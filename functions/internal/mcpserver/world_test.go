@@ -38,7 +38,7 @@ const (
 // keys is an authenticator over the keys above.
 type keys struct{}
 
-func (keys) Authenticate(_ context.Context, text string) (account.Key, error) {
+func (keys) Authenticate(_ context.Context, text, _ string) (account.Key, error) {
 	switch text {
 	case goodKey:
 		return account.Key{ID: "key_good", Plan: "free"}, nil

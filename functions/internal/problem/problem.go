@@ -38,6 +38,7 @@ const (
 	KeyNotFound      Code = "key_not_found"
 	KeyInactive      Code = "key_inactive"
 	LimitExceeded    Code = "limit_exceeded"
+	RateLimited      Code = "rate_limited"
 	ToolDisabled     Code = "tool_disabled"
 	Throttled        Code = "throttled"
 	StoreUnavailable Code = "store_unavailable"
@@ -68,6 +69,11 @@ const (
 // HowToSendKey is the advice to every caller without a valid key.
 const HowToSendKey = "Send an active API key in the header x-api-key, or as Authorization: Bearer KEY; the owner of this server creates keys with: sekisho keys create."
 
+// FreeFailures says what a call costs that ran and failed, or that may have gone on after its
+// answer was due: its unit is given back, within usage.Limit.FreeFailureCap. Only of a call that
+// no function took can more be said.
+const FreeFailures = "Failed calls are free only up to a monthly allowance."
+
 // kind is what a code means.
 type kind struct {
 	status         int
@@ -78,28 +84,29 @@ type kind struct {
 }
 
 var kinds = map[Code]kind{
-	InvalidArgument:          {400, "Invalid argument", Permanent, 0, "Correct the argument that detail names, then call again. Do not retry as it is; the failed call is not charged."},
+	InvalidArgument:          {400, "Invalid argument", Permanent, 0, "Correct the argument that detail names, then call again. Do not retry as it is. " + FreeFailures},
 	NotFound:                 {404, "Not found", Permanent, 0, "There is no such thing. Check the value or search for it; do not retry as it is."},
-	OutOfRange:               {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is; the failed call is not charged."},
+	OutOfRange:               {400, "Out of range", Permanent, 0, "Stay within the range that detail names. Do not retry as it is. " + FreeFailures},
 	TooLarge:                 {413, "Request too large", Permanent, 0, "Send less in one call; do not retry as it is."},
-	AnswerTooLarge:           {422, "Answer too large", Permanent, 0, "Ask for less in one call: a smaller page, a narrower search, a shorter text. Do not retry as it is; the failed call is not charged."},
+	AnswerTooLarge:           {422, "Answer too large", Permanent, 0, "Ask for less in one call: a smaller page, a narrower search, a shorter text. Do not retry as it is. " + FreeFailures},
 	MethodNotAllowed:         {405, "Method not allowed", Permanent, 0, "Use a method that the header Allow names; do not retry as it is."},
 	Unauthorized:             {401, "No valid API key", Permanent, 0, "This call had no API key, or one that is mistyped, unknown or revoked. " + HowToSendKey + " Do not retry without a valid one."},
 	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
 	KeyInactive:              {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
-	LimitExceeded:            {429, "Monthly limit used up", Permanent, 0, "The monthly limit of this API key is used up; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
+	LimitExceeded:            {429, "Limit used up", Permanent, 0, "The limit that limit_period names is used up for this API key; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
+	RateLimited:              {429, "Too many calls with this API key", Transient, time.Second, "This API key makes calls faster than its plan allows. The call did not run and is not charged. Wait retryAfterMs, then retry, and make fewer calls at once."},
 	ToolDisabled:             {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},
 	Throttled:                {429, "Too many calls at once", Transient, time.Second, "This server limits how many calls it takes per second. The call did not run and is not charged. Wait retryAfterMs, then retry, with fewer calls at once. This is not the monthly limit."},
 	StoreUnavailable:         {503, "The key could not be checked", Transient, 5 * time.Second, "The server could not check the API key or its quota just now, and refuses rather than guesses. The call did not run. Wait retryAfterMs, then retry at most twice."},
 	Unavailable:              {503, "The call was not started", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
 	Braked:                   {503, "The call was not started", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
-	Timeout:                  {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time; the call is not charged. A read can be retried once. A write may have happened: check before sending it again."},
+	Timeout:                  {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time. A read can be retried once. A write may have happened: check before sending it again. " + FreeFailures},
 	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path. MCP is POST /mcp; the REST routes begin with /v1/. Check method and path; do not retry as it is."},
 	BadRequest:               {400, "Request not accepted", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
 	OriginNotAllowed:         {403, "Web origin not allowed", Permanent, 0, "This has nothing to do with the API key: do not log in again, and do not retry from this page. A client that is no web page sends no Origin header."},
-	Internal:                 {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way; the call is not charged. Retry once after retryAfterMs; if it fails again, stop and tell your user."},
+	Internal:                 {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way. Retry once after retryAfterMs; if it fails again, stop and tell your user. " + FreeFailures},
 	DailyLimitExceeded:       {429, "Daily limit used up", Permanent, 0, "Today's publications are used up, for all callers of this server together; the count starts again at reset_at. Do not retry before then, nor with other arguments. Tell your user."},
-	UpstreamNotConfigured:    {501, "No upstream", Permanent, 0, "This server has no upstream for this tool; nothing was sent and nothing is charged. Do not retry; tell your user that the server's owner must configure one."},
+	UpstreamNotConfigured:    {501, "No upstream", Permanent, 0, "This server has no upstream for this tool; nothing was sent. Do not retry; tell your user that the server's owner must configure one."},
 	UpstreamTokenUnavailable: {503, "The upstream's token could not be read", Transient, 5 * time.Second, "This server could not read its own token for the upstream, so nothing was sent. Your API key is fine. Wait retryAfterMs, then retry once; if it fails again, stop and tell your user: the server's owner must look into it."},
 	Unreachable:              {502, "The API did not answer", Transient, 2 * time.Second, "The MCP server could not reach its own API. Wait retryAfterMs, then retry once; if it fails again, call utility.diagnose_mcp."},
 }
@@ -117,13 +124,15 @@ type Problem struct {
 	// Detail says what was wrong with this call; it may be empty. It is shown to the
 	// caller: nothing internal goes into it.
 	Detail string
-	// Quota is set with LimitExceeded and DailyLimitExceeded.
+	// Quota is set with LimitExceeded, RateLimited and DailyLimitExceeded.
 	Quota *Quota
 }
 
 // Quota is what a quota error adds.
 type Quota struct {
 	Limit, Used int64
+	// Period is the limit's: monthly, daily or rate; "" where there is only one.
+	Period string
 	// ResetAt as usage.FormatReset writes it.
 	ResetAt string
 	// UpgradeURL is empty where none is configured.
@@ -152,6 +161,14 @@ func New(code Code, detail string) *Problem {
 // Newf is New with a formatted detail.
 func Newf(code Code, format string, args ...any) *Problem {
 	return New(code, fmt.Sprintf(format, args...))
+}
+
+// Denial makes the problem of a call that was not admitted: LimitExceeded or RateLimited with
+// the quota, Throttled without. wait is the time until it can be.
+func Denial(code Code, q *Quota, wait time.Duration) *Problem {
+	p := New(code, "")
+	p.Quota, p.RetryAfter = q, wait
+	return p
 }
 
 // DailyLimit makes the problem of a daily quota whose last place is taken; wait is the time
@@ -198,6 +215,7 @@ type Body struct {
 	Detail         string         `json:"detail,omitempty"`
 	Limit          *int64         `json:"limit,omitempty"`
 	Used           *int64         `json:"used,omitempty"`
+	LimitPeriod    string         `json:"limit_period,omitempty"`
 	ResetAt        string         `json:"reset_at,omitempty"`
 	UpgradeURL     string         `json:"upgrade_url,omitempty"`
 }
@@ -225,7 +243,7 @@ func (p *Problem) agentBody() Body {
 		b.RetryAfterMs = &ms
 	}
 	if q := p.Quota; q != nil {
-		b.Limit, b.Used, b.ResetAt, b.UpgradeURL = &q.Limit, &q.Used, q.ResetAt, q.UpgradeURL
+		b.Limit, b.Used, b.LimitPeriod, b.ResetAt, b.UpgradeURL = &q.Limit, &q.Used, q.Period, q.ResetAt, q.UpgradeURL
 	}
 	return b
 }
@@ -270,7 +288,7 @@ func Parse(status int, body []byte) *Problem {
 		p.RetryAfter = time.Duration(*b.RetryAfterMs) * time.Millisecond
 	}
 	if b.Limit != nil && b.Used != nil {
-		p.Quota = &Quota{Limit: *b.Limit, Used: *b.Used, ResetAt: b.ResetAt, UpgradeURL: b.UpgradeURL}
+		p.Quota = &Quota{Limit: *b.Limit, Used: *b.Used, Period: b.LimitPeriod, ResetAt: b.ResetAt, UpgradeURL: b.UpgradeURL}
 	}
 	return p
 }

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 )
 
@@ -50,13 +52,17 @@ func TestGatewayAnswersAreProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	variable := regexp.MustCompile(`\$(stageVariables|context\.authorizer)\.(\w+)`)
+	quota := &problem.Quota{Limit: 5, Used: 5, Period: "daily", ResetAt: "2026-12-01T00:00:00.000Z"}
+	values := gateway.AuthorizerContext{
+		Admission: gateway.Admission{Denial: "limit_exceeded"}, Refusal: gateway.RefusalOf(problem.Denial(problem.LimitExceeded, quota, time.Hour)),
+	}.Values()
 	for state, variables := range api.StageVariables {
 		for kind, response := range api.GatewayResponses {
 			body := variable.ReplaceAllStringFunc(response.ResponseTemplates[problem.ContentType], func(v string) string {
 				if name, ok := strings.CutPrefix(v, "$stageVariables."); ok {
 					return variables[name]
 				}
-				return "1000" // of the authorizer: good as a number and as a text
+				return values[strings.TrimPrefix(v, "$context.authorizer.")].(string)
 			})
 			var b problem.Body
 			if err := json.Unmarshal([]byte(body), &b); err != nil {
@@ -180,6 +186,17 @@ func TestTextsAreWrittenOnce(t *testing.T) {
 					t.Errorf("%s repeats what %s says: %s", path, code, sentence)
 				}
 			}
+		}
+	}
+}
+
+// TestNotChargedIsTrue: only calls that no function took are free without a bound.
+func TestNotChargedIsTrue(t *testing.T) {
+	free := []problem.Code{problem.Throttled, problem.RateLimited, problem.Unavailable, problem.Braked}
+	for _, code := range problem.Codes() {
+		hint := problem.New(code, "").Hint
+		if strings.Contains(hint, "charged") != slices.Contains(free, code) {
+			t.Errorf("%s: %s", code, hint)
 		}
 	}
 }

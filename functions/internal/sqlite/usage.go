@@ -151,15 +151,23 @@ ON CONFLICT (meter, period) DO UPDATE SET denied = denied + excluded.denied`, me
 	return nil
 }
 
-func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (c usage.Counts, err error) {
-	err = s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		c, err = readCounts(ctx, tx, meter, p)
-		return err
+func (s meters) Counts(ctx context.Context, meter string, periods ...usage.Period) ([]usage.Counts, error) {
+	var counts []usage.Counts
+	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		counts = make([]usage.Counts, 0, len(periods))
+		for _, p := range periods {
+			c, err := readCounts(ctx, tx, meter, p)
+			if err != nil {
+				return err
+			}
+			counts = append(counts, c)
+		}
+		return nil
 	})
 	if err != nil {
-		return usage.Counts{}, fmt.Errorf("read meter %s: %w", meter, err)
+		return nil, fmt.Errorf("read meter %s: %w", meter, err)
 	}
-	return c, nil
+	return counts, nil
 }
 
 func readCounts(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (usage.Counts, error) {
@@ -229,4 +237,16 @@ func (s meters) Once(ctx context.Context, name string, p usage.Period) (first bo
 		return false, fmt.Errorf("mark %s: %w", name, err)
 	}
 	return first, nil
+}
+
+// Again removes the mark.
+func (s meters) Again(ctx context.Context, name string, p usage.Period) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM once WHERE name = ? AND period = ?", name, p.String())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("unmark %s: %w", name, err)
+	}
+	return nil
 }

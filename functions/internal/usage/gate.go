@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -54,8 +55,23 @@ func (g Grant) Period() Period { return PeriodOf(g.At) }
 // Resets is when the limit that denied the call admits again.
 func (g Grant) Resets() time.Time { return g.At.Add(g.Wait) }
 
-// Quotas is where the caller stands after the decision.
-func (g Grant) Quotas() []Quota { return g.Limits.Quotas(g.State, g.At) }
+// Quotas is where the caller stands after the decision; nothing is known of a busy meter.
+func (g Grant) Quotas() []Quota {
+	if g.Refused == Busy {
+		return nil
+	}
+	return g.Limits.Quotas(g.State, g.At)
+}
+
+// Quota is where the caller stands with the limit that refused the call.
+func (g Grant) Quota() (Quota, bool) {
+	for _, q := range g.Quotas() {
+		if q.Window == g.Refused {
+			return q, true
+		}
+	}
+	return Quota{}, false
+}
 
 // Crossed returns the highest of some percentages of the monthly limit that this admission
 // has reached, 0 if none: its units took the count over it. Of all admissions of a month
@@ -77,9 +93,12 @@ func (g Grant) Crossed(percent []int) int {
 }
 
 // Admit decides about one call of an operation. An error means that the store could not
-// decide: the call must not run.
+// decide: the call must not run. A meter that is busy is left alone for a moment, like one
+// that is used up.
 func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, limits Limits) (Grant, error) {
-	now := g.now()
+	// By the wall clock alone: a wait that is measured by the monotonic one and added to a
+	// wall-clock instant would miss the reset by microseconds.
+	now := g.now().Round(0)
 	grant := Grant{Limits: limits, Units: units, At: now}
 	if units < 1 {
 		return grant, fmt.Errorf("admit %s: units must be at least 1, not %d", operation, units)
@@ -95,6 +114,9 @@ func (g *Gate) Admit(ctx context.Context, meter, operation string, units int64, 
 	decision, err := g.store.Admit(ctx, Admission{
 		ID: id, At: now, Meter: meter, Operation: operation, Units: units, Limits: limits,
 	})
+	if errors.Is(err, ErrBusy) {
+		decision, err = Decision{Refused: Busy, Wait: RetryBusy}, nil
+	}
 	if err != nil {
 		return grant, fmt.Errorf("admit %s: %w", operation, err)
 	}

@@ -122,6 +122,17 @@ func TestGateForgetsWhenTheLimitOpens(t *testing.T) {
 	}
 }
 
+// TestResetsAreExact on a clock with a monotonic reading, as time.Now has one.
+func TestResetsAreExact(t *testing.T) {
+	gate := NewGate(&scripted{answer: atState(State{Used: 50})}, time.Now, time.Hour)
+	for range 3 {
+		g, err := gate.Admit(t.Context(), "key_a", "pl", 1, PerMonth(50))
+		if err != nil || !g.Resets().Equal(g.Period().Reset()) {
+			t.Errorf("resets at %s, want %s; %v", g.Resets(), g.Period().Reset(), err)
+		}
+	}
+}
+
 func TestWholeSeconds(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Duration{
 		-time.Second: time.Second, 0: time.Second, time.Nanosecond: time.Second, time.Second: time.Second,

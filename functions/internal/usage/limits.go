@@ -71,6 +71,8 @@ const (
 	Monthly   Window = "monthly"
 	Daily     Window = "daily"
 	PerSecond Window = "rate"
+	// Busy is not a limit of the plan: the store takes no more writes to the meter; see ErrBusy.
+	Busy Window = "busy"
 )
 
 // State is what an admission depends on: the counts of a meter before it.
@@ -121,6 +123,9 @@ type Quota struct {
 	// Reset is the time until nothing of the window is used any more.
 	Reset time.Duration
 }
+
+// Used is what is used of the limit.
+func (q Quota) Used() int64 { return q.Limit - q.Remaining }
 
 // Quotas lists the limits that there are, for a meter in a state.
 func (l Limits) Quotas(s State, at time.Time) (quotas []Quota) {

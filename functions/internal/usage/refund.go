@@ -73,6 +73,11 @@ type Balance struct {
 	Done map[string]bool
 }
 
+// OverCap says that the cap holds a call back, once so much was given back that it counts.
+func (r Refund) OverCap(free int64, c FailedCall) bool {
+	return !c.Unstarted && !r.Cap.admits(free, c.Units)
+}
+
 // Decide is the rule of refunds, call by call in their order: what it answers Refunded is to
 // be given back. Check must have passed.
 func (r Refund) Decide(b Balance) []Outcome {
@@ -85,7 +90,7 @@ func (r Refund) Decide(b Balance) []Outcome {
 			outcomes[i] = AlreadyRefunded
 		case b.Used < c.Units || b.Days[day]-days[day] < c.Units:
 			outcomes[i] = NothingCharged
-		case !c.Unstarted && !r.Cap.admits(b.Free, c.Units):
+		case r.OverCap(b.Free, c):
 			outcomes[i] = CapReached
 		default:
 			outcomes[i] = Refunded

@@ -89,10 +89,12 @@ type Store interface {
 	Refund(ctx context.Context, r Refund) ([]Outcome, error)
 	// AddDenied adds to the count of denied calls.
 	AddDenied(ctx context.Context, meter string, p Period, n int64) error
-	// Counts reads one meter. An unknown meter has zero counts.
-	Counts(ctx context.Context, meter string, p Period) (Counts, error)
-	// Once says whether this is the first call for a name in a period.
+	// Counts reads a meter in some periods, as they are asked for. An unknown meter has zero
+	// counts.
+	Counts(ctx context.Context, meter string, periods ...Period) ([]Counts, error)
+	// Once says whether this is the first call for a name in a period; Again takes that back.
 	Once(ctx context.Context, name string, p Period) (bool, error)
+	Again(ctx context.Context, name string, p Period) error
 }
 
 var (

@@ -14,6 +14,7 @@ variables {
   name     = "demo"
   location = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
   tag      = { key = "sekisho-stack", value = "demo" }
+  usage    = { publishing_role = "demo-settle" }
 }
 
 run "defaults" {
@@ -40,7 +41,7 @@ run "defaults" {
   }
 
   assert {
-    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
+    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets", "usage"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
     error_message = "Three services may use the key, on behalf of this account only."
   }
 
@@ -48,6 +49,69 @@ run "defaults" {
     condition     = { for s in jsondecode(aws_sns_topic_policy.this.policy).Statement : s.Principal.Service => "${s.Action} ${s.Resource}" } == { for service in ["budgets.amazonaws.com", "costalerts.amazonaws.com", "cloudwatch.amazonaws.com"] : service => "sns:Publish arn:aws:sns:us-east-1:123456789012:demo-money" }
     error_message = "Budgets, Cost Anomaly Detection and alarms may publish to the topic, and nothing else."
   }
+}
+
+run "usage" {
+  command = plan
+
+  variables {
+    emails = ["finance@example.com"]
+    usage = {
+      publishing_role = "demo-settle"
+      subscriptions = [
+        { protocol = "email", endpoint = "support@example.com" },
+        { protocol = "email", endpoint = "support@example.com" },
+        { protocol = "https", endpoint = "https://hooks.example.com/usage?token=1" },
+        { protocol = "sqs", endpoint = "arn:aws:sqs:us-east-1:123456789012:usage" },
+      ]
+    }
+  }
+
+  override_resource {
+    target          = aws_sns_topic.usage
+    override_during = plan
+    values          = { arn = "arn:aws:sns:us-east-1:123456789012:demo-usage" }
+  }
+
+  assert {
+    condition = jsondecode(aws_sns_topic_policy.usage.policy).Statement == [{
+      Sid       = "usage"
+      Effect    = "Allow"
+      Principal = { AWS = "*" }
+      Action    = "sns:Publish"
+      Resource  = "arn:aws:sns:us-east-1:123456789012:demo-usage"
+      Condition = { ArnEquals = { "aws:PrincipalArn" = "arn:aws:iam::123456789012:role/demo-settle" } }
+    }]
+    error_message = "One role may publish, and nobody else."
+  }
+
+  assert {
+    condition     = [for s in jsondecode(aws_kms_key.this.policy).Statement : s.Condition.ArnEquals["aws:PrincipalArn"] if s.Sid == "usage"] == ["arn:aws:iam::123456789012:role/demo-settle"]
+    error_message = "The role may use the key, too."
+  }
+
+  assert {
+    condition     = { for s in aws_sns_topic_subscription.usage : s.endpoint => "${s.protocol} ${s.topic_arn}" } == { for endpoint, protocol in { "support@example.com" = "email", "https://hooks.example.com/usage?token=1" = "https", "arn:aws:sqs:us-east-1:123456789012:usage" = "sqs" } : endpoint => "${protocol} arn:aws:sns:us-east-1:123456789012:demo-usage" }
+    error_message = "Each subscription is to the topic about usage, and made once."
+  }
+
+  assert {
+    condition     = keys(aws_sns_topic_subscription.email) == ["finance@example.com"]
+    error_message = "Those who hear of usage don't hear of money."
+  }
+}
+
+run "refuses_endpoints_that_do_not_fit" {
+  command = plan
+
+  variables {
+    usage = {
+      publishing_role = "demo-settle"
+      subscriptions   = [{ protocol = "https", endpoint = "http://hooks.example.com" }]
+    }
+  }
+
+  expect_failures = [var.usage]
 }
 
 run "own_monitor" {

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// TestReadme: the README names every client that is tested, with its version and protocols.
+// TestReadme: tests/interop/README.md names every client that is tested, with its version and protocols.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("../../../README.md")
+	text, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range shared.rows {
 		software, version := r.name[:strings.LastIndex(r.name, " ")], r.name[strings.LastIndex(r.name, " ")+1:]
 		if !named(string(text), software, version, r.protocol) {
-			t.Errorf("no line of the table in README.md has %s, %s and %s", software, version, r.protocol)
+			t.Errorf("no line of the table in tests/interop/README.md has %s, %s and %s", software, version, r.protocol)
 		}
 	}
 }

@@ -153,6 +153,7 @@ type Outputs struct {
 	APIURL        string            `json:"api_url"`
 	Tables        map[string]string `json:"tables"`
 	TopicARN      string            `json:"topic_arn"`
+	UsageTopicARN string            `json:"usage_topic_arn"`
 	OperationsARN string            `json:"operations_topic_arn"`
 	DashboardName string            `json:"dashboard_name"`
 	Brake         string            `json:"brake"`

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
-	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 
+	"sekisho/functions/internal/aws/topic"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
 )
@@ -96,19 +96,15 @@ func (s Switch) SetBraked(ctx context.Context, on bool) error {
 	return err
 }
 
-// Topic is the SNS topic that finance is subscribed to.
-type Topic struct {
-	Client *sns.Client
-	ARN    string
+// announcer is the SNS topic that finance is subscribed to.
+type announcer struct{ topic.Topic }
+
+// newAnnouncer marks every message as the brake's own.
+func newAnnouncer(client *sns.Client, arn string) announcer {
+	return announcer{topic.Topic{Client: client, ARN: arn, Attributes: map[string]string{brake.Mark: "announcement"}}}
 }
 
-// Announce marks the message as the brake's own.
-func (t Topic) Announce(ctx context.Context, subject, text string) error {
-	_, err := t.Client.Publish(ctx, &sns.PublishInput{
-		TopicArn: &t.ARN, Subject: &subject, Message: &text,
-		MessageAttributes: map[string]snstypes.MessageAttributeValue{
-			brake.Mark: {DataType: aws.String("String"), StringValue: aws.String("announcement")},
-		},
-	})
-	return err
+// Announce publishes a message.
+func (a announcer) Announce(ctx context.Context, subject, text string) error {
+	return a.Publish(ctx, subject, text)
 }

@@ -41,7 +41,7 @@ func New(cfg aws.Config, c brake.Config, function string, memory brake.Memory, n
 		Memory:         memory,
 		Ceilings:       Ceilings{lambda.NewFromConfig(cfg)},
 		Switch:         stage,
-		Announcer:      Topic{sns.NewFromConfig(cfg), c.Topic},
+		Announcer:      newAnnouncer(sns.NewFromConfig(cfg), c.Topic),
 		Now:            now,
 	}, nil
 }

@@ -3,10 +3,12 @@ package dynamo
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -75,7 +77,21 @@ func (b *both) read(r *http.Response) map[string]any {
 	if at := bytes.LastIndexByte([]byte(kind), '#'); at >= 0 {
 		kind = kind[at+1:]
 	}
-	return map[string]any{"kind": kind, "item": answer["Item"], "attributes": answer["Attributes"], "reasons": answer["CancellationReasons"]}
+	return map[string]any{"responses": sorted(answer["Responses"]), "kind": kind, "item": answer["Item"], "attributes": answer["Attributes"], "reasons": answer["CancellationReasons"]}
+}
+
+// sorted writes the items of a batch in an order, which they have not.
+func sorted(responses any) []string {
+	tables, _ := responses.(map[string]any)
+	var all []string
+	for _, items := range tables {
+		list, _ := items.([]any)
+		for _, i := range list {
+			all = append(all, fmt.Sprint(i))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // TestDoubleAgreesWithMoto: the whole contract of a usage.Store, sent to both.

@@ -20,10 +20,13 @@ package dynamo
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
 	awsconfig "sekisho/functions/internal/aws/config"
@@ -93,4 +96,31 @@ func (s *Store) get(ctx context.Context, table, pk string) (item, error) {
 		return nil, err
 	}
 	return out.Item, nil
+}
+
+// getAll reads items by their keys, at most 100, strongly consistent. Items that don't exist are
+// left out, and there is no order.
+func (s *Store) getAll(ctx context.Context, table string, keys []string, visit func(item) error) error {
+	var wanted []map[string]types.AttributeValue
+	for _, k := range keys {
+		wanted = append(wanted, key(k))
+	}
+	for n := 1; len(wanted) > 0; n++ {
+		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			table: {Keys: wanted, ConsistentRead: aws.Bool(true)},
+		}})
+		if err != nil {
+			return err
+		}
+		for _, i := range out.Responses[table] {
+			if err := visit(i); err != nil {
+				return err
+			}
+		}
+		wanted = out.UnprocessedKeys[table].Keys
+		if len(wanted) > 0 && (n == maxRaces || !pause(ctx, n)) {
+			return fmt.Errorf("%d items were not read; try again", len(wanted))
+		}
+	}
+	return nil
 }

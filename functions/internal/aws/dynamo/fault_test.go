@@ -1,10 +1,13 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -394,9 +397,9 @@ func TestStormOfRefunds(t *testing.T) {
 	done.Wait()
 	wire.reset(nil)
 	wire.deliver(t)
-	c, err := s.Usage().Counts(t.Context(), "m", usage.PeriodOf(start))
-	if err != nil || c.Used != 1 || c.Refunded != 40 {
-		t.Errorf("used %d, refunded %d, %v; want 1 and 40", c.Used, c.Refunded, err)
+	months, err := s.Usage().Counts(t.Context(), "m", usage.PeriodOf(start))
+	if err != nil || months[0].Used != 1 || months[0].Refunded != 40 {
+		t.Errorf("%+v, %v; want 1 used and 40 refunded", months, err)
 	}
 }
 
@@ -417,5 +420,43 @@ func TestErrorsHoldNoHash(t *testing.T) {
 				t.Errorf("error %q holds %q", err, secret)
 			}
 		}
+	}
+}
+
+// hotKey turns away the writes to one meter, as DynamoDB does at 1,000 a second on one item.
+type hotKey struct {
+	meter string
+	sent  map[bool]int // by whether it is the hot one
+}
+
+func (k *hotKey) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	hot := bytes.Contains(body, []byte(meterKey(k.meter, usage.PeriodOf(start))))
+	k.sent[hot]++
+	if hot {
+		return answer(req, 400, "ProvisionedThroughputExceededException"), nil
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// TestABusyKeyIsThrottledAlone: it is told so, left alone for a moment, and no other key feels it.
+func TestABusyKeyIsThrottledAlone(t *testing.T) {
+	wire := &hotKey{meter: "hot", sent: map[bool]int{}}
+	gate := usage.NewGate(New(clientOver(t, wire), freshTables(t)).Usage(), func() time.Time { return start }, 3*time.Second)
+	for range 20 {
+		g, err := gate.Admit(t.Context(), "hot", "pl", 1, usage.PerMonth(1_000_000))
+		if err != nil || g.Admitted || g.Refused != usage.Busy || g.Wait != usage.RetryBusy {
+			t.Fatalf("%+v, %v; want it busy for %s", g, err, usage.RetryBusy)
+		}
+		if g, err := gate.Admit(t.Context(), "cold", "pl", 1, usage.PerMonth(1_000_000)); err != nil || !g.Admitted {
+			t.Fatalf("another key: %+v, %v", g, err)
+		}
+	}
+	if wire.sent[true] != maxBusy || wire.sent[false] != 20 {
+		t.Errorf("%d writes to the busy key and %d to the other, want %d and 20", wire.sent[true], wire.sent[false], maxBusy)
 	}
 }

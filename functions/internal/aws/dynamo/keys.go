@@ -210,28 +210,11 @@ func (s accounts) keysOf(ctx context.Context, userID string, visit func(item) er
 	if err != nil {
 		return err
 	}
-	var wanted []map[string]types.AttributeValue
+	var wanted []string
 	for _, id := range u.texts("keys") {
-		wanted = append(wanted, key(keyPrefix+id))
+		wanted = append(wanted, keyPrefix+id)
 	}
-	for n := 1; len(wanted) > 0; n++ { // MaxKeysPerUser is below the 100 of one request
-		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-			s.tables.Accounts: {Keys: wanted, ConsistentRead: aws.Bool(true)},
-		}})
-		if err != nil {
-			return err
-		}
-		for _, i := range out.Responses[s.tables.Accounts] {
-			if err := visit(i); err != nil {
-				return err
-			}
-		}
-		wanted = out.UnprocessedKeys[s.tables.Accounts].Keys
-		if len(wanted) > 0 && (n == maxRaces || !pause(ctx, n)) {
-			return fmt.Errorf("%d keys of user %s were not read; try again", len(wanted), userID)
-		}
-	}
-	return nil
+	return s.getAll(ctx, s.tables.Accounts, wanted, visit) // MaxKeysPerUser is below the 100 of one request
 }
 
 const (

@@ -20,27 +20,39 @@ const maxMarkers = 99
 // Refund makes one transaction for up to 99 calls: the marker of each admission, which must
 // not be there yet, and all their units off the meter. The markers make it idempotent,
 // whoever repeats it. After an unclear failure the repetition may answer AlreadyRefunded for
-// what it did itself. Once the cap is reached nothing more is written.
+// what it did itself. Once the cap is met, the calls that it holds back are no longer asked
+// about: they answer CapReached, also those that were refunded before or never charged.
 func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	outcomes := make([]usage.Outcome, 0, len(r.Calls))
-	for calls := range slices.Chunk(r.Calls, maxMarkers) {
-		part := r
-		part.Calls = calls
-		o, err := s.refund(ctx, part)
+	outcomes := make([]usage.Outcome, len(r.Calls))
+	free := int64(-1) // of the period so far, once an answer has said it: it only grows
+	for next := 0; next < len(r.Calls); {
+		part, places := r, make([]int, 0, maxMarkers)
+		part.Calls = nil
+		for ; next < len(r.Calls) && len(places) < maxMarkers; next++ {
+			if c := r.Calls[next]; free >= 0 && r.OverCap(free, c) {
+				outcomes[next] = usage.CapReached
+			} else {
+				part.Calls, places = append(part.Calls, c), append(places, next)
+			}
+		}
+		o, err := s.refund(ctx, part, &free)
 		if err != nil {
 			return outcomes, fmt.Errorf("refund to meter %s: %w", r.Meter, err)
 		}
-		outcomes = append(outcomes, o...)
+		for i, at := range places {
+			outcomes[at] = o[i]
+		}
 	}
 	return outcomes, nil
 }
 
 // refund tries the calls all together. What was refunded before, is over the cap or was
-// never charged fails the transaction, which says so; it is repeated without them.
-func (s meters) refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, error) {
+// never charged fails the transaction, which says so; it is repeated without them. free is set
+// to what the period has given back by then, where an answer says so.
+func (s meters) refund(ctx context.Context, r usage.Refund, free *int64) ([]usage.Outcome, error) {
 	outcomes := make([]usage.Outcome, len(r.Calls))
 	done := map[string]bool{}
 	open := firstOfEach(r.Calls)
@@ -62,6 +74,7 @@ func (s meters) refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, er
 			if balance, err = s.balance(ctx, r, last.Item); err != nil {
 				return nil, err
 			}
+			*free = balance.Free
 		}
 		if open, err = without(r, open, outcomes, done, balance); err != nil {
 			return nil, err

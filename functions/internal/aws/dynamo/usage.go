@@ -61,13 +61,37 @@ func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n i
 	return nil
 }
 
-// Counts is a strongly consistent read, so that a caller sees the call that was just made.
-func (s meters) Counts(ctx context.Context, meter string, p usage.Period) (usage.Counts, error) {
-	i, err := s.get(ctx, s.tables.Usage, meterKey(meter, p))
+// Counts is a strongly consistent read, so that a caller sees the call that was just made:
+// of one item, or of all in one request.
+func (s meters) Counts(ctx context.Context, meter string, periods ...usage.Period) ([]usage.Counts, error) {
+	items, err := s.months(ctx, meter, periods)
 	if err != nil {
-		return usage.Counts{}, fmt.Errorf("read meter %s: %w", meter, err)
+		return nil, fmt.Errorf("read meter %s: %w", meter, err)
 	}
-	return countsOf(i, p), nil
+	counts := make([]usage.Counts, len(periods))
+	for i, p := range periods {
+		counts[i] = countsOf(items[meterKey(meter, p)], p)
+	}
+	return counts, nil
+}
+
+// months reads the items of a meter, by their keys. BatchGetItem takes a hundred.
+func (s meters) months(ctx context.Context, meter string, periods []usage.Period) (map[string]item, error) {
+	found := map[string]item{}
+	if len(periods) == 1 {
+		i, err := s.get(ctx, s.tables.Usage, meterKey(meter, periods[0]))
+		found[meterKey(meter, periods[0])] = i
+		return found, err
+	}
+	var wanted []string
+	for _, p := range periods {
+		wanted = append(wanted, meterKey(meter, p))
+	}
+	err := s.getAll(ctx, s.tables.Usage, wanted, func(i item) error {
+		found[i.text(pk)] = i
+		return nil
+	})
+	return found, err
 }
 
 func countsOf(i item, p usage.Period) usage.Counts {
@@ -102,7 +126,7 @@ func countsOf(i item, p usage.Period) usage.Counts {
 // Once puts a marker. After an unclear failure the SDK's repetition may find its own and
 // answer false: then it is nobody's first time.
 func (s meters) Once(ctx context.Context, name string, p usage.Period) (bool, error) {
-	m := s.marker("once#"+name+"#"+p.String(), p)
+	m := s.marker(onceKey(name, p), p)
 	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: m.TableName, Item: m.Item,
 		ConditionExpression: m.ConditionExpression, ExpressionAttributeNames: m.ExpressionAttributeNames,
@@ -115,3 +139,14 @@ func (s meters) Once(ctx context.Context, name string, p usage.Period) (bool, er
 	}
 	return true, nil
 }
+
+// Again deletes the marker.
+func (s meters) Again(ctx context.Context, name string, p usage.Period) error {
+	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.tables.Usage, Key: key(onceKey(name, p))})
+	if err != nil {
+		return fmt.Errorf("unmark %s: %w", name, err)
+	}
+	return nil
+}
+
+func onceKey(name string, p usage.Period) string { return "once#" + name + "#" + p.String() }

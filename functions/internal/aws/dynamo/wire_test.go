@@ -231,10 +231,11 @@ func mustAdmit(t testing.TB, s *Store, a usage.Admission) {
 
 func usedOf(t testing.TB, s *Store, meter string) int64 {
 	t.Helper()
-	c, err := s.Usage().Counts(t.Context(), meter, usage.PeriodOf(start))
+	months, err := s.Usage().Counts(t.Context(), meter, usage.PeriodOf(start))
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := months[0]
 	var net int64
 	for _, o := range c.Operations {
 		net += o.Charged - o.Refunded

@@ -21,7 +21,6 @@ import (
 
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/money/chargeback"
-	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
 
@@ -119,8 +118,12 @@ func (g Group) query(ctx context.Context, p usage.Period, from, to int64) ([][]t
 
 // Query is the query for a month, returning at most the given number of rows.
 func Query(p usage.Period, rows int) string {
-	return fmt.Sprintf(`filter %s = "%s" and %s = "%s" | stats count(*) as calls by %s, %s | limit %d`,
-		names.Denial, problem.LimitExceeded, names.Period, p, names.Meter, names.Operation, rows)
+	var denials []string
+	for _, code := range gateway.CountedDenials() {
+		denials = append(denials, strconv.Quote(string(code)))
+	}
+	return fmt.Sprintf(`filter %s in [%s] and %s = "%s" | stats count(*) as calls by %s, %s | limit %d`,
+		names.Denial, strings.Join(denials, ", "), names.Period, p, names.Meter, names.Operation, rows)
 }
 
 // names of the fields of a record.

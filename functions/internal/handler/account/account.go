@@ -23,7 +23,7 @@ import (
 
 // Counter reads the counts of a meter.
 type Counter interface {
-	Counts(ctx context.Context, meter string, p usage.Period) (usage.Counts, error)
+	Counts(ctx context.Context, meter string, periods ...usage.Period) ([]usage.Counts, error)
 }
 
 // Handler serves the operations of the function "account".
@@ -72,6 +72,7 @@ type None struct{}
 func (h *Handler) Operations() map[string]rest.Operation {
 	return map[string]rest.Operation{
 		"utility.get_usage":         rest.Typed(h.usage),
+		"account.get_usage_history": rest.Typed(h.history),
 		"account.get_tool_settings": rest.Typed(h.getSettings),
 		"account.put_tool_settings": rest.Typed(h.putSettings),
 	}
@@ -83,10 +84,11 @@ func (h *Handler) usage(ctx context.Context, call rest.Call, _ None) (Usage, err
 		return Usage{}, err
 	}
 	period := usage.PeriodOf(h.Now())
-	counts, err := h.Usage.Counts(ctx, call.Caller.Meter, period)
+	months, err := h.Usage.Counts(ctx, call.Caller.Meter, period)
 	if err != nil {
 		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
+	counts := months[0]
 	out := Usage{
 		Plan: call.Caller.Plan, Period: "monthly", MonthlyUsed: counts.Used,
 		ResetAt: usage.FormatReset(period.Reset()),

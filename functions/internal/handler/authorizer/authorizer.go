@@ -6,6 +6,7 @@
 package authorizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
@@ -33,9 +35,9 @@ var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // the tex
 // the text; what happened is in the log.
 var errUndecided = errors.New("the call could not be checked")
 
-// Keys finds the key with a given text.
+// Keys finds the key with a given text; see account.Authenticator.
 type Keys interface {
-	Authenticate(ctx context.Context, text string) (account.Key, error)
+	Authenticate(ctx context.Context, text, source string) (account.Key, error)
 }
 
 // Admitter takes the units of a call.
@@ -49,11 +51,15 @@ type Handler struct {
 	Keys  Keys
 	Gate  Admitter
 	Plans account.Plans
+	// Free bounds how often a key may call what takes no units; nil: not at all.
+	Free *ratelimit.Budget
 	// UpgradeURL is for callers over their limit; it may be empty. It must hold nothing that
 	// needs escaping in JSON.
 	UpgradeURL string
-	Log        *zap.Logger
-	Now        func() time.Time
+	// TellAt are the percentages of the monthly limit whose crossing is noted in the access log.
+	TellAt []int
+	Log    *zap.Logger
+	Now    func() time.Time
 }
 
 type (
@@ -104,13 +110,12 @@ type decision struct {
 
 // The verdicts of the log line.
 const (
-	allowed       = "allowed"
-	exempt        = "exempt"
-	noKey         = "no_key"
-	notFound      = "not_found"
-	inactive      = "inactive"
-	limitExceeded = "limit_exceeded"
-	undecided     = "undecided"
+	allowed   = "allowed"
+	exempt    = "exempt"
+	noKey     = "no_key"
+	notFound  = "not_found"
+	inactive  = "inactive"
+	undecided = "undecided"
 )
 
 func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
@@ -123,6 +128,10 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 	d.context.Admission = gateway.Admission{
 		Operation: op.ID, KeyID: key.ID, Meter: key.Meter, UserID: key.UserID, Plan: key.Plan,
 	}
+	if busy := new(account.ThrottledError); errors.As(err, &busy) {
+		d.deny(problem.Denial(problem.Throttled, nil, busy.Wait))
+		return d, nil
+	}
 	if err != nil {
 		d.verdict = verdict
 		return d, err
@@ -133,6 +142,9 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 	}
 	if op.Units == 0 {
 		d.verdict = exempt
+		if wait, ok := h.Free.Allow(key.Meter, h.Now()); !ok {
+			d.deny(problem.Denial(problem.Throttled, nil, wait))
+		}
 		return d, nil
 	}
 	grant, err := h.Gate.Admit(ctx, key.Meter, op.Code, op.Units, limits)
@@ -145,22 +157,39 @@ func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 
 // add puts what the gate decided into the decision.
 func (h *Handler) add(d *decision, g usage.Grant) {
-	period := g.Period()
-	d.context.Period = period.String()
-	d.context.SetQuota(int64(g.Limits.Monthly), g.Used, usage.WholeSeconds(period.Reset().Sub(g.At)), period.Reset().Sub(period.Start()))
-	if g.Admitted {
-		d.verdict = allowed
-		d.context.AdmissionID, d.context.Units = g.AdmissionID, gateway.Number(g.Units)
-		d.context.RefundCap = gateway.Number(int64(g.Limits.Monthly.FreeFailureCap()))
+	d.context.Period = g.Period().String()
+	d.context.Quota = gateway.RenderQuotas(g.Quotas())
+	if !g.Admitted {
+		d.deny(h.refusal(g))
 		return
 	}
-	wait := usage.WholeSeconds(g.Wait)
-	d.verdict = limitExceeded
-	d.context.Denial = string(problem.LimitExceeded)
-	d.context.Refusal = gateway.Refusal{ // header and body give the same wait
-		RetryAfter: gateway.Number(int64(wait / time.Second)), RetryAfterMs: gateway.Number(wait.Milliseconds()),
-		ResetAt: usage.FormatReset(g.Resets()), UpgradeURL: h.UpgradeURL,
+	d.verdict = allowed
+	d.context.AdmissionID, d.context.Units = g.AdmissionID, gateway.Number(g.Units)
+	d.context.RefundCap = gateway.Number(int64(g.Limits.Monthly.FreeFailureCap()))
+	if percent := g.Crossed(h.TellAt); percent > 0 {
+		d.context.Crossed = gateway.Crossing{Percent: percent, Used: g.Used, Limit: int64(g.Limits.Monthly)}.String()
 	}
+}
+
+// deny refuses the call. Only what the gate denied has a period: settle counts nothing else.
+func (d *decision) deny(p *problem.Problem) {
+	d.verdict, d.context.Denial = string(p.Code), string(p.Code)
+	d.context.Refusal = gateway.RefusalOf(p)
+}
+
+// refusal says which limit denied the call, and when to come back.
+func (h *Handler) refusal(g usage.Grant) *problem.Problem {
+	quota, ok := g.Quota()
+	if !ok { // the store is busy with this key
+		return problem.Denial(problem.Throttled, nil, g.Wait)
+	}
+	code := problem.LimitExceeded
+	if g.Refused == usage.PerSecond {
+		code = problem.RateLimited
+	}
+	return problem.Denial(code, &problem.Quota{
+		Limit: quota.Limit, Used: quota.Used(), Period: string(g.Refused), ResetAt: usage.FormatReset(g.Resets()), UpgradeURL: h.UpgradeURL,
+	}, g.Wait)
 }
 
 func (h *Handler) authenticate(ctx context.Context, event request) (account.Key, string, error) {
@@ -168,7 +197,7 @@ func (h *Handler) authenticate(ctx context.Context, event request) (account.Key,
 	if err != nil {
 		return account.Key{}, noKey, ErrUnauthorized
 	}
-	key, err := h.Keys.Authenticate(ctx, sent)
+	key, err := h.Keys.Authenticate(ctx, sent, gateway.Source(event.RequestContext.Identity.SourceIP))
 	switch {
 	case errors.Is(err, account.ErrInactive):
 		return key, inactive, ErrUnauthorized
@@ -187,7 +216,7 @@ func (d decision) policy(methodARN string) response {
 		effect = "Deny"
 	}
 	return response{
-		PrincipalID: d.context.KeyID,
+		PrincipalID: cmp.Or(d.context.KeyID, "unknown"), // API Gateway takes no empty one
 		PolicyDocument: events.APIGatewayCustomAuthorizerPolicy{
 			Version: "2012-10-17",
 			Statement: []events.IAMPolicyStatement{{
@@ -213,6 +242,10 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
+		tellAt, err := rt.Env.Percentages(boot.UsagePercent)
+		if err != nil {
+			return nil, err
+		}
 		upgrade, err := rt.Env.URL(boot.UpgradeURL)
 		if err != nil {
 			return nil, err
@@ -228,7 +261,7 @@ func FromEnv(open store.Open) boot.Build {
 		h := &Handler{
 			API:  api,
 			Keys: account.NewAuthenticator(s.Accounts(), rt.Now, cache), Gate: usage.NewGate(s.Usage(), rt.Now, memory),
-			Plans: plans, UpgradeURL: upgrade, Log: rt.Log, Now: rt.Now,
+			Plans: plans, Free: ratelimit.NewBudget(usage.FreeRate), TellAt: tellAt, UpgradeURL: upgrade, Log: rt.Log, Now: rt.Now,
 		}
 		return boot.Handle(h.Handle), nil
 	}

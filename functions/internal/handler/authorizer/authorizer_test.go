@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +15,11 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -25,7 +30,7 @@ type keys struct {
 	err error
 }
 
-func (k keys) Authenticate(_ context.Context, text string) (account.Key, error) {
+func (k keys) Authenticate(_ context.Context, text, _ string) (account.Key, error) {
 	if text != secret {
 		return account.Key{}, account.ErrNotFound
 	}
@@ -85,8 +90,8 @@ func TestAllow(t *testing.T) {
 	}
 	want := map[string]string{
 		"key_id": "key_a", "meter": "key_m", "user_id": "u", "plan": "free", "operation": "postal.lookup",
-		"period": "2026-11", "limit": "1000", "used": "7", "units": "1", "refund_cap": "100",
-		"reset_seconds": "2", "window_seconds": "2592000", "admission_id": g.grant.AdmissionID,
+		"period": "2026-11", "units": "1", "refund_cap": "100", "admission_id": g.grant.AdmissionID,
+		"ratelimit": `"monthly";r=993;t=2`, "ratelimit_policy": `"monthly";q=1000;w=2592000`,
 	}
 	for name, value := range want {
 		if out.Context[name] != value {
@@ -102,10 +107,10 @@ func TestAllow(t *testing.T) {
 }
 
 // TestContextNeedsNoEscaping holds what gateway responses rely on: they substitute values
-// into JSON as they are.
+// into JSON as they are. Two values go into headers alone, whose syntax has quotes.
 func TestContextNeedsNoEscaping(t *testing.T) {
 	h, g, _ := setUp(t)
-	plain := regexp.MustCompile(`^[A-Za-z0-9_.:/@ -]*$`)
+	plain := regexp.MustCompile(`^[A-Za-z0-9_.,;():/@ -]*$`)
 	for _, admitted := range []bool{true, false} {
 		g.grant.Admitted = admitted
 		out, err := h.Handle(t.Context(), event())
@@ -114,6 +119,9 @@ func TestContextNeedsNoEscaping(t *testing.T) {
 		}
 		for name, value := range out.Context {
 			text, ok := value.(string)
+			if strings.HasPrefix(name, "ratelimit") {
+				continue
+			}
 			if !ok || !plain.MatchString(text) {
 				t.Errorf("context %s = %#v is no plain text", name, value)
 			}
@@ -132,7 +140,7 @@ func TestDenyTellsWhatTheAgentNeeds(t *testing.T) {
 		t.Fatalf("policy %+v", out.PolicyDocument)
 	}
 	for name, want := range map[string]string{
-		"denial": "limit_exceeded", "limit": "1000", "used": "1000", "reset_at": "2026-12-01T00:00:00.000Z",
+		"denial": "limit_exceeded", "limit": "1000", "used": "1000", "limit_period": "monthly", "reset_at": "2026-12-01T00:00:00.000Z",
 		"retry_after": "2", "retry_after_ms": "2000", "upgrade_url": "https://example.com/plans",
 	} {
 		if out.Context[name] != want {
@@ -141,6 +149,56 @@ func TestDenyTellsWhatTheAgentNeeds(t *testing.T) {
 	}
 	if _, ok := out.Context["admission_id"]; ok {
 		t.Error("a denied call has an admission to refund")
+	}
+}
+
+// TestDenials: each limit has its code, its figures and its wait; a busy store is no limit.
+func TestDenials(t *testing.T) {
+	limits := usage.Limits{Monthly: 1000, Daily: 20, Rate: ratelimit.Limit{PerSecond: 2, Burst: 5}}
+	midnight := usage.DayOf(now).Reset().Sub(now)
+	for _, c := range []struct {
+		refused usage.Window
+		wait    time.Duration
+		want    map[string]any
+	}{
+		{usage.Daily, midnight, map[string]any{
+			"denial": "limit_exceeded", "denial_retryable": "false", "limit": "20", "used": "20", "limit_period": "daily",
+			"reset_at": "2026-12-01T00:00:00.000Z", "retry_after": "2", "retry_after_ms": "2000",
+			"ratelimit": `"monthly";r=900;t=2, "daily";r=0;t=2, "rate";r=0;t=3`,
+		}},
+		{usage.PerSecond, 300 * time.Millisecond, map[string]any{
+			"denial": "rate_limited", "denial_retryable": "true", "denial_classification": "transient", "limit": "5", "used": "5",
+			"limit_period": "rate", "reset_at": "2026-11-30T23:59:58.800Z", "retry_after": "1", "retry_after_ms": "1000",
+		}},
+		{usage.Busy, time.Second, map[string]any{
+			"denial": "throttled", "denial_retryable": "true", "limit": "null", "used": "null", "limit_period": "", "reset_at": "",
+			"retry_after": "1", "ratelimit": nil,
+		}},
+	} {
+		h, g, _ := setUp(t)
+		h.Plans = account.Plans{"free": limits}
+		g.grant.Decision = usage.Decision{Refused: c.refused, Wait: c.wait, State: usage.State{Used: 100, Today: 20, TAT: now.Add(2500 * time.Millisecond).UnixNano()}}
+		out, err := h.Handle(t.Context(), event())
+		if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" {
+			t.Errorf("%s: %+v, %v", c.refused, out.PolicyDocument, err)
+		}
+		for name, want := range c.want {
+			if out.Context[name] != want {
+				t.Errorf("%s: %s is %v, want %v", c.refused, name, out.Context[name], want)
+			}
+		}
+	}
+}
+
+// TestACrossedThresholdIsNoted for settle, which tells of it.
+func TestACrossedThresholdIsNoted(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.TellAt = []int{80}
+	for used, want := range map[int64]any{799: nil, 800: "pct:80:800:1000", 801: nil} {
+		g.grant.Decision = usage.Decision{Admitted: true, State: usage.State{Used: used}}
+		if out, err := h.Handle(t.Context(), event()); err != nil || out.Context["crossed"] != want {
+			t.Errorf("%d used: %v, %v; want %v", used, out.Context["crossed"], err, want)
+		}
 	}
 }
 
@@ -154,6 +212,48 @@ func TestExemptTakesNothing(t *testing.T) {
 	}
 	if _, ok := out.Context["admission_id"]; ok || len(g.asked) != 0 {
 		t.Errorf("an exempt call has an admission; the gate was asked %v", g.asked)
+	}
+}
+
+// TestFreeCallsAreBounded: whoever pays nothing for a call gets some, with a wait that is true,
+// and holds up neither other keys nor its own calls that count.
+func TestFreeCallsAreBounded(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.Free = ratelimit.NewBudget(ratelimit.Limit{Burst: 2, PerSecond: 0.5})
+	free := event()
+	free.Resource = "/v1/user/usage"
+	for call, effect := range []string{"Allow", "Allow", "Deny"} {
+		out, err := h.Handle(t.Context(), free)
+		if err != nil || out.PolicyDocument.Statement[0].Effect != effect {
+			t.Fatalf("call %d: %+v, %v; want %s", call+1, out, err, effect)
+		}
+		if effect == "Allow" {
+			continue
+		}
+		for name, want := range map[string]any{"denial": "throttled", "retry_after": "2", "retry_after_ms": "2000", "period": nil} {
+			if out.Context[name] != want {
+				t.Errorf("context %s = %v, want %v", name, out.Context[name], want)
+			}
+		}
+	}
+	if out, err := h.Handle(t.Context(), event()); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" || len(g.asked) != 1 {
+		t.Errorf("a call that counts: %+v, %v", out, err)
+	}
+	h.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
+	if out, err := h.Handle(t.Context(), free); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" {
+		t.Errorf("another key: %+v, %v", out, err)
+	}
+}
+
+func TestTooManyUnknownKeys(t *testing.T) {
+	h, g, _ := setUp(t)
+	h.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
+	out, err := h.Handle(t.Context(), event())
+	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || len(g.asked) != 0 {
+		t.Errorf("context %v; the gate was asked %v", out.Context, g.asked)
 	}
 }
 
@@ -211,6 +311,57 @@ func TestHeadersWhateverTheirCase(t *testing.T) {
 		if _, err := h.Handle(t.Context(), e); err != nil {
 			t.Errorf("multi-value %v: %v", headers, err)
 		}
+	}
+}
+
+// TestFromEnv: the function does not start with a variable that it can't read, nor without a store.
+func TestFromEnv(t *testing.T) {
+	good := map[string]string{
+		boot.Plans: `{"free":{"monthly":7}}`, boot.UpgradeURL: "https://example.com/plans",
+		boot.KeyCacheSeconds: "60", boot.DenialMemorySeconds: "5",
+	}
+	open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, nil }
+	start := func(env map[string]string, open store.Open) error {
+		_, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		return err
+	}
+	if err := start(good, open); err != nil {
+		t.Fatal(err)
+	}
+	for variable, bad := range map[string]string{
+		boot.Plans: `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
+		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1", boot.UsagePercent: "-1",
+	} {
+		env := maps.Clone(good)
+		env[variable] = bad
+		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) {
+			t.Errorf("%s=%s: %v; want an error that names it", variable, bad, err)
+		}
+	}
+	down := errors.New("no such table")
+	if err := start(good, func(boot.Env, ...string) (store.Store, error) { return nil, down }); !errors.Is(err, down) {
+		t.Errorf("without a store: %v", err)
+	}
+}
+
+// TestSettingsAreReadFromTheirOwnVariables: each once, so none gives its value to two settings.
+func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
+	read := map[string]int{}
+	env := boot.Env(func(name string) string { read[name]++; return "" })
+	open := func(_ boot.Env, tables ...string) (store.Store, error) {
+		for _, table := range tables {
+			read[table]++
+		}
+		return &sqlite.DB{}, nil
+	}
+	if _, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: env, Log: zap.NewNop(), Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{
+		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1, boot.UsagePercent: 1,
+	}
+	if !maps.Equal(read, want) {
+		t.Errorf("read %v, want %v", read, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -45,7 +46,8 @@ func overSQLite(t *testing.T) store.Store {
 
 func overDynamo(t *testing.T) store.Store {
 	client := dynamodb.NewFromConfig(emulator.Config(t))
-	tableNames := dynamo.Tables{Accounts: "accounts", Usage: "usage"}
+	name := rand.Text() // the emulator outlives a run of the test
+	tableNames := dynamo.Tables{Accounts: "accounts-" + name, Usage: "usage-" + name}
 	if err := tables.Create(t.Context(), client, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}

@@ -245,14 +245,9 @@ func asProblem(err error) (p *problem.Problem, parameter string) {
 	return problem.From(err), ""
 }
 
-// addRateLimit says what is left, as the IETF draft on RateLimit header fields has it
-// (draft-ietf-httpapi-ratelimit-headers-10): r units left, t seconds to the reset, q units per
-// w seconds. Where nothing is counted, there is nothing to say.
+// addRateLimit says what is left. Where nothing is counted, there is nothing to say.
 func addRateLimit(headers map[string]string, quota gateway.Quota) {
-	limit, used, reset, window, ok := quota.Figures()
-	if !ok {
-		return
+	if quota.RateLimit != "" {
+		headers["RateLimit-Policy"], headers["RateLimit"] = quota.RateLimitPolicy, quota.RateLimit
 	}
-	headers["RateLimit-Policy"] = fmt.Sprintf(`"monthly";q=%d;w=%d`, limit, window)
-	headers["RateLimit"] = fmt.Sprintf(`"monthly";r=%d;t=%d`, max(0, limit-used), reset)
 }

@@ -26,12 +26,16 @@ import (
 type Store interface {
 	Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, error)
 	AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error
+	Once(ctx context.Context, name string, p usage.Period) (bool, error)
+	Again(ctx context.Context, name string, p usage.Period) error
 }
 
 // Handler is the Lambda that the access log is subscribed to.
 type Handler struct {
 	API   *contract.API
 	Store Store
+	// Topic hears of crossed thresholds; nil where there is none.
+	Topic Publisher
 	Log   *zap.Logger
 	Now   func() time.Time
 }
@@ -72,6 +76,8 @@ type account struct {
 type owed struct {
 	refund usage.Refund
 	denied int64
+	// crossed are the records of calls that crossed a threshold.
+	crossed []gateway.AccessRecord
 }
 
 // group reads the records.
@@ -90,11 +96,13 @@ func (h *Handler) group(lines []events.CloudwatchLogsLogEvent) map[account]*owed
 			h.Log.Warn("settle: record left", zap.Error(err))
 			continue
 		}
-		if record.Denial != "" {
-			if p, err := usage.ParsePeriod(record.Period); err == nil && record.Meter != "" {
+		if p, err := usage.ParsePeriod(record.Period); err == nil && record.Meter != "" {
+			if record.IsCountedDenial() {
 				of(record.Meter, p).denied++
 			}
-			continue
+			if _, ok := record.Crossing(); ok {
+				of(record.Meter, p).crossed = append(of(record.Meter, p).crossed, record)
+			}
 		}
 		refund, isDue, err := RefundOf(h.API, record)
 		if err != nil {
@@ -136,8 +144,8 @@ func (h *Handler) settleAll(ctx context.Context, due map[account]*owed) (map[usa
 	return tally, failed
 }
 
-// settle counts the denials after the refunds, and only when those went through: a repeated
-// delivery would count them again.
+// settle counts the denials last, and only when all else went through: a repeated delivery
+// would count them again.
 func (h *Handler) settle(ctx context.Context, a account, o *owed) (outcomes []usage.Outcome, err error) {
 	if len(o.refund.Calls) > 0 {
 		if outcomes, err = h.Store.Refund(ctx, o.refund); err != nil {
@@ -146,6 +154,11 @@ func (h *Handler) settle(ctx context.Context, a account, o *owed) (outcomes []us
 		for i, c := range o.refund.Calls {
 			h.Log.Info("refund", zap.String("meter", a.meter), zap.String("admission_id", c.AdmissionID),
 				zap.String("operation", h.operation(c.Operation)), zap.String("outcome", string(outcomes[i])))
+		}
+	}
+	for _, record := range o.crossed {
+		if err := h.tell(ctx, a, record); err != nil {
+			return outcomes, err
 		}
 	}
 	if o.denied > 0 {
@@ -209,8 +222,9 @@ func RefundOf(api *contract.API, r gateway.AccessRecord) (refund usage.Refund, d
 // sends, so the cap on free failures does not count it.
 const neverStarted = "INTEGRATION_FAILURE"
 
-// FromEnv builds the function of a deployment.
-func FromEnv(open store.Open) boot.Build {
+// FromEnv builds the function of a deployment. topic opens what the variable names, nil where
+// it is not set.
+func FromEnv(open store.Open, topic func(env boot.Env, variable string) (Publisher, error)) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
 		s, err := open(rt.Env, boot.UsageTable)
 		if err != nil {
@@ -221,6 +235,9 @@ func FromEnv(open store.Open) boot.Build {
 			return nil, err
 		}
 		h := &Handler{API: api, Store: s.Usage(), Log: rt.Log, Now: rt.Now}
+		if h.Topic, err = topic(rt.Env, boot.UsageTopicARN); err != nil {
+			return nil, err
+		}
 		return boot.Consume(h.Handle), nil
 	}
 }

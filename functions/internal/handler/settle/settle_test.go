@@ -31,10 +31,14 @@ type memory struct {
 	refunds []usage.Refund // a call each
 	denied  map[string]int64
 	asked   int
+	told    map[string]bool
 	down    string // the meter that can't be written
+	noCount bool   // denials can't be counted
 }
 
-func newMemory() *memory { return &memory{seen: map[string]bool{}, denied: map[string]int64{}} }
+func newMemory() *memory {
+	return &memory{seen: map[string]bool{}, told: map[string]bool{}, denied: map[string]int64{}}
+}
 
 func (m *memory) Refund(_ context.Context, r usage.Refund) ([]usage.Outcome, error) {
 	m.mu.Lock()
@@ -61,7 +65,25 @@ func (m *memory) Refund(_ context.Context, r usage.Refund) ([]usage.Outcome, err
 func (m *memory) AddDenied(_ context.Context, meter string, p usage.Period, n int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.noCount {
+		return errors.New("store down")
+	}
 	m.denied[meter+" "+p.String()] += n
+	return nil
+}
+
+func (m *memory) Once(_ context.Context, name string, p usage.Period) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first := !m.told[name+" "+p.String()]
+	m.told[name+" "+p.String()] = true
+	return first, nil
+}
+
+func (m *memory) Again(_ context.Context, name string, p usage.Period) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.told, name+" "+p.String())
 	return nil
 }
 
@@ -76,7 +98,12 @@ func handler(m *memory) (*Handler, *observer.ObservedLogs) {
 
 func delivery(t testing.TB, lines ...string) events.CloudwatchLogsEvent {
 	t.Helper()
-	data := events.CloudwatchLogsData{MessageType: "DATA_MESSAGE"}
+	return deliveryOf(t, "DATA_MESSAGE", lines...)
+}
+
+func deliveryOf(t testing.TB, kind string, lines ...string) events.CloudwatchLogsEvent {
+	t.Helper()
+	data := events.CloudwatchLogsData{MessageType: kind}
 	for i, line := range lines {
 		data.LogEvents = append(data.LogEvents, events.CloudwatchLogsLogEvent{ID: fmt.Sprint(i), Message: line})
 	}
@@ -203,6 +230,35 @@ func TestAFailedStoreAsksForRedelivery(t *testing.T) {
 	}
 	if len(m.refunds) != 2 || m.denied["key_m 2026-11"] != 1 {
 		t.Fatalf("after redelivery: %d refunds, denied %v", len(m.refunds), m.denied)
+	}
+}
+
+// TestUncountedDenialsAskForRedelivery: the repetition counts them, and refunds nothing twice.
+func TestUncountedDenialsAskForRedelivery(t *testing.T) {
+	m := newMemory()
+	m.noCount = true
+	h, _ := handler(m)
+	event := delivery(t, record(nil), record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"}))
+	if err := h.Handle(t.Context(), event); err == nil {
+		t.Fatal("no error: the denials are lost")
+	}
+	m.noCount = false
+	if err := h.Handle(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.refunds) != 1 || m.denied["key_m 2026-11"] != 1 {
+		t.Errorf("%d refunds, denied %v; want one of each", len(m.refunds), m.denied)
+	}
+}
+
+// TestControlMessagesAreNoRecords: CloudWatch Logs sends one to test a new subscription. Its text
+// is not the access log's, even where it looks so.
+func TestControlMessagesAreNoRecords(t *testing.T) {
+	m := newMemory()
+	h, logs := handler(m)
+	event := deliveryOf(t, "CONTROL_MESSAGE", "CWL CONTROL MESSAGE: Checking health of destination", record(nil))
+	if err := h.Handle(t.Context(), event); err != nil || len(m.refunds) != 0 || logs.Len() != 0 {
+		t.Errorf("%v, %d refunds, logged %v", err, len(m.refunds), logs.All())
 	}
 }
 

@@ -48,7 +48,7 @@ func problemOf(t *testing.T, body string) map[string]any {
 	return p
 }
 
-const overLimit = `{"denial":"limit_exceeded","retry_after":86400,"retry_after_ms":86400000,"limit":50,"used":50,"reset_at":"2026-12-01T00:00:00.000Z","upgrade_url":""}`
+const overLimit = `{"denial":"limit_exceeded","denial_title":"Limit used up","denial_classification":"permanent","denial_retryable":false,"denial_hint":"Do not retry.","limit_period":"monthly","retry_after":86400,"retry_after_ms":86400000,"limit":50,"used":50,"reset_at":"2026-12-01T00:00:00.000Z","upgrade_url":""}`
 
 // TestContractRefusals: every refusal of the contract is a problem document with the status
 // that the contract names.

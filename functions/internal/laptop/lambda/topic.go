@@ -51,6 +51,9 @@ func (t *Topics) Publish(topic string, m events.SNSEntity) (id string, err error
 	return m.MessageID, t.deliver(m)
 }
 
+// Record keeps a message of a topic that nobody is subscribed to.
+func (t *Topics) Record(topic string, m events.SNSEntity) { t.keep(topic, m) }
+
 // Kept are the last messages of a topic.
 func (t *Topics) Kept(topic string) []events.SNSEntity {
 	t.mu.Lock()

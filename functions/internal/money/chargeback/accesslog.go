@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"sekisho/functions/internal/gateway"
-	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
 
@@ -69,7 +68,7 @@ func (l *LogReading) add(line []byte, p usage.Period) bool {
 	if err != nil {
 		return false
 	}
-	if record.Denial == string(problem.LimitExceeded) && record.Period == p.String() {
+	if record.IsCountedDenial() && record.Period == p.String() {
 		l.Denials[Subject{record.Meter, record.Operation}]++
 	}
 	return true

@@ -109,11 +109,12 @@ func (w *world) checkRate(limits usage.Limits, calls []*call) {
 
 // checkPeriod returns the units that are charged and belong to no call.
 func (w *world) checkPeriod(meter string, p usage.Period, calls []*call) int64 {
-	c, err := w.settle.Counts(context.Background(), meter, p)
+	months, err := w.settle.Counts(context.Background(), meter, p)
 	if err != nil {
 		w.fail("counts: %v", err)
 		return 0
 	}
+	c := months[0]
 	var due, succeeded, refunded, attempted int64
 	days := map[usage.Day]int64{}
 	for _, one := range calls {

@@ -67,7 +67,7 @@ func dayTurns(t *testing.T, s usage.Store) {
 	} {
 		wantDecision(t, s, admissionAt(c.at, m, 1, limits), usage.Decision{Admitted: true, State: c.state})
 	}
-	days := must[usage.Counts](t)(s.Counts(t.Context(), m, november)).Days
+	days := countsOf(t, s, m, november).Days
 	if want := (map[usage.Day]int64{usage.DayOf(noon): 2, usage.DayOf(at): 2}); !maps.Equal(days, want) {
 		t.Errorf("days %v, want %v", days, want)
 	}
@@ -274,7 +274,7 @@ func refundUnstarted(t *testing.T, s usage.Store) {
 	if got[2] != usage.Refunded || got[3] != usage.Refunded || got[4] != usage.CapReached {
 		t.Errorf("outcomes %v, want the first three outside the cap of 1", got)
 	}
-	c := must[usage.Counts](t)(s.Counts(t.Context(), m, november))
+	c := countsOf(t, s, m, november)
 	if c.Refunded != 4 || c.Unstarted != 3 {
 		t.Errorf("%d refunded, %d of them unstarted; want 4 and 3", c.Refunded, c.Unstarted)
 	}
@@ -287,7 +287,7 @@ func withoutCode(t *testing.T, s usage.Store) {
 	a.Operation = ""
 	wantDecision(t, s, a, granted(2))
 	wantOutcome(t, s, refundOf(a, 10), usage.Refunded)
-	if c := must[usage.Counts](t)(s.Counts(t.Context(), m, november)); len(c.Operations) != 0 || c.Used != 0 {
+	if c := countsOf(t, s, m, november); len(c.Operations) != 0 || c.Used != 0 {
 		t.Errorf("counts %+v", c)
 	}
 }
@@ -307,5 +307,23 @@ func once(t *testing.T, s usage.Store) {
 	}
 	if ok := must[bool](t)(s.Once(t.Context(), n, november.Before(1))); !ok {
 		t.Error("another month is another time")
+	}
+	if err := s.Again(t.Context(), n, november); err != nil {
+		t.Fatal(err)
+	}
+	if ok := must[bool](t)(s.Once(t.Context(), n, november)); !ok {
+		t.Error("it was taken back, and is no first time again")
+	}
+}
+
+// manyMonths come in the order in which they are asked for, those without an item as zeros.
+func manyMonths(t *testing.T, s usage.Store) {
+	m := meter()
+	admit(t, s, m, 2, 10)
+	september := november.Before(2)
+	wantAdmitted(t, s, admissionAt(september.Start(), m, 3, usage.NoLimits))
+	counts := must[[]usage.Counts](t)(s.Counts(t.Context(), m, november.Before(1), november, september))
+	if len(counts) != 3 || counts[0].Used != 0 || counts[1].Used != 2 || counts[2].Used != 3 {
+		t.Errorf("counts %+v, want 0, 2 and 3 used", counts)
 	}
 }

@@ -61,6 +61,7 @@ func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
 		{"calls that never started are outside the cap", refundUnstarted},
 		{"calls without a code", withoutCode},
 		{"something happens once in a period", once},
+		{"many months at once", manyMonths},
 		{"denied calls are counted apart", addDenied},
 		{"a cancelled context is an error", cancelledUsage},
 		{"any sequence agrees with the model", usageModel},
@@ -147,9 +148,14 @@ func wantOutcome(t *testing.T, s usage.Store, r usage.Refund, want usage.Outcome
 	}
 }
 
+func countsOf(t *testing.T, s usage.Store, m string, p usage.Period) usage.Counts {
+	t.Helper()
+	return must[[]usage.Counts](t)(s.Counts(t.Context(), m, p))[0]
+}
+
 func wantCounts(t *testing.T, s usage.Store, m string, p usage.Period, used, refunded int64) {
 	t.Helper()
-	c := must[usage.Counts](t)(s.Counts(t.Context(), m, p))
+	c := countsOf(t, s, m, p)
 	if c.Used != used || c.Refunded != refunded {
 		t.Errorf("used %d, refunded %d; want %d and %d", c.Used, c.Refunded, used, refunded)
 	}
@@ -170,7 +176,7 @@ func wantCounts(t *testing.T, s usage.Store, m string, p usage.Period, used, ref
 }
 
 func unknownMeter(t *testing.T, s usage.Store) {
-	c := must[usage.Counts](t)(s.Counts(t.Context(), meter(), november))
+	c := countsOf(t, s, meter(), november)
 	if c.Used != 0 || c.Refunded != 0 || c.Denied != 0 || len(c.Operations) != 0 {
 		t.Errorf("counts %+v, want zeros", c)
 	}
@@ -261,7 +267,7 @@ func perOperation(t *testing.T, s usage.Store) {
 		"calendar.holidays": {Charged: 3},
 		"convert.era":       {Charged: 4, Refunded: 4},
 	}
-	if c := must[usage.Counts](t)(s.Counts(t.Context(), m, november)); !maps.Equal(c.Operations, want) {
+	if c := countsOf(t, s, m, november); !maps.Equal(c.Operations, want) {
 		t.Errorf("operations %v, want %v", c.Operations, want)
 	}
 }
@@ -430,7 +436,7 @@ func refundCapUnits(t *testing.T, s usage.Store) {
 
 func wantCountsIgnoringOperations(t *testing.T, s usage.Store, m string, used, refunded int64) {
 	t.Helper()
-	if c := must[usage.Counts](t)(s.Counts(t.Context(), m, november)); c.Used != used || c.Refunded != refunded {
+	if c := countsOf(t, s, m, november); c.Used != used || c.Refunded != refunded {
 		t.Errorf("used %d, refunded %d; want %d and %d", c.Used, c.Refunded, used, refunded)
 	}
 }
@@ -523,7 +529,7 @@ func addDenied(t *testing.T, s usage.Store) {
 		}
 	}
 	wantDecision(t, s, admission(m, 1, 1), granted(1))
-	c := must[usage.Counts](t)(s.Counts(t.Context(), m, november))
+	c := countsOf(t, s, m, november)
 	if c.Denied != 5 || c.Used != 1 {
 		t.Errorf("denied %d, used %d; want 5 and 1", c.Denied, c.Used)
 	}

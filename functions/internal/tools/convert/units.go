@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -16,11 +17,43 @@ type UnitsRequest struct {
 	Value float64 `json:"value"`
 	From  string  `json:"from"` // unit id such as m, kg, tsubo, or a usual way to write it
 	To    string  `json:"to"`
+
+	// exact is the value as it was sent; nil where Value is all there is.
+	exact *big.Rat
+}
+
+// UnmarshalJSON keeps the digits of a value that a float64 has no room for.
+func (r *UnitsRequest) UnmarshalJSON(text []byte) error {
+	type plain UnitsRequest
+	in := struct {
+		*plain
+		Value json.Number `json:"value"`
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	var err error
+	if r.Value, err = in.Value.Float64(); err != nil {
+		return fmt.Errorf("value: %w", err)
+	}
+	// Huge exponents come no further: the nearest float64 of such a value is 0, or an error.
+	if r.exact = nil; r.Value != 0 {
+		r.exact = rational(in.Value.String())
+	}
+	return nil
+}
+
+// value is what is converted.
+func (r UnitsRequest) value() *big.Rat {
+	if r.exact != nil {
+		return new(big.Rat).Set(r.exact)
+	}
+	return decimal(r.Value)
 }
 
 // UnitsResponse is the output of convert.units. From and To are unit ids. Note says which
-// unit a name was taken for where it can mean several, and when digits of the value may be
-// lost; nil if there is nothing to say.
+// unit a name was taken for where it can mean several, and has all digits where numbers have no
+// room for them; nil if there is nothing to say.
 type UnitsResponse struct {
 	Value     float64 `json:"value"`
 	From      string  `json:"from"`
@@ -42,7 +75,7 @@ func ConvertUnits(req UnitsRequest) (UnitsResponse, error) {
 	if err != nil {
 		return UnitsResponse{}, err
 	}
-	base := decimal(req.Value)
+	base := req.value()
 	base.Add(base, from.offset).Mul(base, from.factor)
 	if from.dimension == "temperature" && base.Sign() < 0 {
 		return UnitsResponse{}, toolerr.Outside("value", "%v %s is below absolute zero (0 kelvin, -273.15 celsius, -459.67 fahrenheit). Check value and unit with the user.", req.Value, from.id)
@@ -55,7 +88,7 @@ func ConvertUnits(req UnitsRequest) (UnitsResponse, error) {
 	}
 	return UnitsResponse{
 		Value: req.Value, From: from.id, To: to.id, Result: result, Dimension: to.dimension,
-		Note: unitsNote(req, from, to),
+		Note: unitsNote(req, from, to, exact),
 	}, nil
 }
 
@@ -72,7 +105,7 @@ func notANumber(value float64, from, to unit, result float64) error {
 // maxExact is how far every whole number is a float64 of its own.
 const maxExact = 1 << 53
 
-func unitsNote(req UnitsRequest, from, to unit) *string {
+func unitsNote(req UnitsRequest, from, to unit, result *big.Rat) *string {
 	var said []string
 	for _, one := range []struct {
 		name string
@@ -86,8 +119,8 @@ func unitsNote(req UnitsRequest, from, to unit) *string {
 	}
 	slices.Sort(said)
 	said = slices.Compact(said)
-	if math.Abs(req.Value) >= maxExact {
-		said = append(said, fmt.Sprintf("The value was read as %s: numbers keep 15 to 17 digits, so that the last ones of a longer value are lost.", plainly(req.Value)))
+	if value := req.value(); math.Abs(req.Value) >= maxExact || value.Cmp(decimal(req.Value)) != 0 {
+		said = append(said, fmt.Sprintf("The value was read as %s, and the exact result is %s; the numbers in this answer keep 15 to 17 digits.", plainly(value), plainly(result)))
 	}
 	if len(said) == 0 {
 		return nil
@@ -101,10 +134,19 @@ func decimal(value float64) *big.Rat {
 	return rational(strconv.FormatFloat(value, 'g', -1, 64))
 }
 
-// plainly writes a large number without an exponent as long as people read it so.
-func plainly(value float64) string {
-	if math.Abs(value) < 1e21 {
-		return strconv.FormatFloat(value, 'f', -1, 64)
+// mostDigits is how many digits people still read, before and after the point each.
+const mostDigits = 30
+
+// plainly writes a number with all its digits, as long as people read it so.
+func plainly(value *big.Rat) string {
+	decimals, ends := value.FloatPrec()
+	if text := value.FloatString(decimals); ends && decimals <= mostDigits && len(text) <= 2*mostDigits {
+		return text
 	}
-	return strconv.FormatFloat(value, 'g', -1, 64)
+	f, _ := value.Float64()
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if value.Cmp(decimal(f)) != 0 {
+		text = "about " + text
+	}
+	return text
 }

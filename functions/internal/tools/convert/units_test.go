@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
 	"strings"
@@ -67,7 +68,7 @@ func TestUnitsKnownValues(t *testing.T) {
 		{5e-324, "m", "m", 5e-324},
 		{math.MaxFloat64, "g", "g", math.MaxFloat64},
 	} {
-		got, err := ConvertUnits(UnitsRequest{c.value, c.from, c.to})
+		got, err := ConvertUnits(UnitsRequest{Value: c.value, From: c.from, To: c.to})
 		if err != nil || got.Result != c.want || got.Value != c.value || got.From != c.from || got.To != c.to {
 			t.Errorf("%v %s in %s: got %+v, %v; want %v", c.value, c.from, c.to, got, err, c.want)
 		}
@@ -138,10 +139,39 @@ func TestCaseDecidesWhereItMustOnly(t *testing.T) {
 		t.Error("no pair found")
 	}
 	for name, ids := range map[string]string{"MG": "mg, megagram", "MM": "mm, megameter", "Nm": "nm, nmi", "mt": "t, megatonne", "MT": "t, megatonne"} {
-		_, err := ConvertUnits(UnitsRequest{1, name, name})
+		_, err := ConvertUnits(UnitsRequest{Value: 1, From: name, To: name})
 		wantError(t, err, toolerr.InvalidArgument, "from")
 		if !strings.Contains(err.Error(), "Give one of "+ids) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDigitsAreKept: what a number has no room for is in the note, and the conversion is exact.
+func TestDigitsAreKept(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"value":9007199254740993,"from":"m","to":"m"}`:        "read as 9007199254740993, and the exact result is 9007199254740993;",
+		`{"value":9007199254740993,"from":"km","to":"mm"}`:      "the exact result is 9007199254740993000000;",
+		`{"value":0.12345678901234567891,"from":"kg","to":"g"}`: "the exact result is 123.45678901234567891;",
+		`{"value":9007199254740993,"from":"m","to":"ft"}`:       "the exact result is about 2.955",
+		`{"value":1e-999999999,"from":"m","to":"m"}`:            "",
+		`{"value":0.1,"from":"m","to":"ft"}`:                    "",
+	} {
+		var r UnitsRequest
+		if err := json.Unmarshal([]byte(sent), &r); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ConvertUnits(r)
+		if err != nil || (got.Note == nil) != (want == "") || got.Note != nil && !strings.Contains(*got.Note, want) {
+			t.Errorf("%s: %+v, %v; want a note with %q", sent, got, err, want)
+			if got.Note != nil {
+				t.Log(*got.Note)
+			}
+		}
+	}
+	for _, bad := range []string{`{"value":1e999}`, `{"value":"x"}`, `{"value":{}}`} {
+		if err := json.Unmarshal([]byte(bad), new(UnitsRequest)); err == nil {
+			t.Errorf("%s is taken", bad)
 		}
 	}
 }
@@ -174,7 +204,7 @@ func TestUnitsSayWhatWasUnderstood(t *testing.T) {
 		{9007199254740991, "m", "km", 9007199254740.991, "m", ""},
 		{-1e300, "m", "km", -1e297, "m", "read as -1e+300"},
 	} {
-		got, err := ConvertUnits(UnitsRequest{c.value, c.from, c.to})
+		got, err := ConvertUnits(UnitsRequest{Value: c.value, From: c.from, To: c.to})
 		if err != nil || got.Result != c.want || got.From != c.fromID {
 			t.Errorf("%v %s in %s: got %+v, %v; want %v %s", c.value, c.from, c.to, got, err, c.want, c.fromID)
 			continue
@@ -196,22 +226,22 @@ func TestUnitsRefuse(t *testing.T) {
 		param  string
 		saying []string
 	}{
-		{UnitsRequest{1, "m", "kg"}, toolerr.InvalidArgument, "to", []string{"length", "mass", "shaku"}},
-		{UnitsRequest{1, "tsubo", "m"}, toolerr.InvalidArgument, "to", []string{"area", "m2", "ha"}},
-		{UnitsRequest{1, "tsubi", "furlongs"}, toolerr.InvalidArgument, "from", []string{"area", "tsubo"}},
-		{UnitsRequest{1, "parsec", "km"}, toolerr.InvalidArgument, "from", []string{"length", "ri"}},
-		{UnitsRequest{1, "kg", "stone"}, toolerr.InvalidArgument, "to", []string{"mass", "momme"}},
-		{UnitsRequest{1, "", ""}, toolerr.InvalidArgument, "from", []string{"length"}},
-		{UnitsRequest{1, "celcius", "F"}, toolerr.InvalidArgument, "from", []string{"celsius"}},
-		{UnitsRequest{1, "Mb", "kb"}, toolerr.InvalidArgument, "from", []string{"mbit", "mb"}},
-		{UnitsRequest{1, "\xff", "m"}, toolerr.InvalidArgument, "from", []string{"length"}},
-		{UnitsRequest{1, strings.Repeat("m", 100000), "m"}, toolerr.InvalidArgument, "from", []string{"length"}},
-		{UnitsRequest{math.NaN(), "m", "m"}, toolerr.InvalidArgument, "value", nil},
-		{UnitsRequest{math.Inf(1), "m", "m"}, toolerr.InvalidArgument, "value", nil},
-		{UnitsRequest{1e308, "km", "nm"}, toolerr.OutOfRange, "value", []string{"too large a number", "larger than nm"}},
-		{UnitsRequest{5e-324, "nm", "km"}, toolerr.OutOfRange, "value", []string{"too small a number", "smaller than km"}},
-		{UnitsRequest{-274, "celsius", "kelvin"}, toolerr.OutOfRange, "value", []string{"absolute zero"}},
-		{UnitsRequest{-0.1, "kelvin", "kelvin"}, toolerr.OutOfRange, "value", nil},
+		{UnitsRequest{Value: 1, From: "m", To: "kg"}, toolerr.InvalidArgument, "to", []string{"length", "mass", "shaku"}},
+		{UnitsRequest{Value: 1, From: "tsubo", To: "m"}, toolerr.InvalidArgument, "to", []string{"area", "m2", "ha"}},
+		{UnitsRequest{Value: 1, From: "tsubi", To: "furlongs"}, toolerr.InvalidArgument, "from", []string{"area", "tsubo"}},
+		{UnitsRequest{Value: 1, From: "parsec", To: "km"}, toolerr.InvalidArgument, "from", []string{"length", "ri"}},
+		{UnitsRequest{Value: 1, From: "kg", To: "stone"}, toolerr.InvalidArgument, "to", []string{"mass", "momme"}},
+		{UnitsRequest{Value: 1, From: "", To: ""}, toolerr.InvalidArgument, "from", []string{"length"}},
+		{UnitsRequest{Value: 1, From: "celcius", To: "F"}, toolerr.InvalidArgument, "from", []string{"celsius"}},
+		{UnitsRequest{Value: 1, From: "Mb", To: "kb"}, toolerr.InvalidArgument, "from", []string{"mbit", "mb"}},
+		{UnitsRequest{Value: 1, From: "\xff", To: "m"}, toolerr.InvalidArgument, "from", []string{"length"}},
+		{UnitsRequest{Value: 1, From: strings.Repeat("m", 100000), To: "m"}, toolerr.InvalidArgument, "from", []string{"length"}},
+		{UnitsRequest{Value: math.NaN(), From: "m", To: "m"}, toolerr.InvalidArgument, "value", nil},
+		{UnitsRequest{Value: math.Inf(1), From: "m", To: "m"}, toolerr.InvalidArgument, "value", nil},
+		{UnitsRequest{Value: 1e308, From: "km", To: "nm"}, toolerr.OutOfRange, "value", []string{"too large a number", "larger than nm"}},
+		{UnitsRequest{Value: 5e-324, From: "nm", To: "km"}, toolerr.OutOfRange, "value", []string{"too small a number", "smaller than km"}},
+		{UnitsRequest{Value: -274, From: "celsius", To: "kelvin"}, toolerr.OutOfRange, "value", []string{"absolute zero"}},
+		{UnitsRequest{Value: -0.1, From: "kelvin", To: "kelvin"}, toolerr.OutOfRange, "value", nil},
 	} {
 		_, err := ConvertUnits(c.req)
 		wantError(t, err, c.code, c.param)
@@ -233,7 +263,7 @@ func TestConversionIsTheNearestFloat(t *testing.T) {
 		u := rapid.SampledFrom(units).Draw(t, "from")
 		v := rapid.SampledFrom(units).Filter(func(v unit) bool { return v.dimension == u.dimension }).Draw(t, "to")
 		value := rapid.Float64Range(0, 1e12).Draw(t, "value")
-		got, err := ConvertUnits(UnitsRequest{value, u.id, v.id})
+		got, err := ConvertUnits(UnitsRequest{Value: value, From: u.id, To: v.id})
 		if value < 1e-200 {
 			return // may be refused for being too small
 		}
@@ -261,11 +291,11 @@ func TestConversionThereAndBack(t *testing.T) {
 		u := rapid.SampledFrom(units).Draw(t, "from")
 		v := rapid.SampledFrom(units).Filter(func(v unit) bool { return v.dimension == u.dimension }).Draw(t, "to")
 		value := float64(rapid.IntRange(1, 1_000_000).Draw(t, "value"))
-		there, err := ConvertUnits(UnitsRequest{value, u.id, v.id})
+		there, err := ConvertUnits(UnitsRequest{Value: value, From: u.id, To: v.id})
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := ConvertUnits(UnitsRequest{there.Result, v.id, u.id})
+		back, err := ConvertUnits(UnitsRequest{Value: there.Result, From: v.id, To: u.id})
 		if err != nil || math.Abs(back.Result-value) > 1e-9*(value+1) {
 			t.Fatalf("%v %s → %v %s → %v, %v", value, u.id, there.Result, v.id, back.Result, err)
 		}
@@ -275,7 +305,7 @@ func TestConversionThereAndBack(t *testing.T) {
 func BenchmarkUnits(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ConvertUnits(UnitsRequest{30, "tsubo", "m2"}); err != nil {
+		if _, err := ConvertUnits(UnitsRequest{Value: 30, From: "tsubo", To: "m2"}); err != nil {
 			b.Fatal(err)
 		}
 	}

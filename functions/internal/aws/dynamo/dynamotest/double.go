@@ -1,6 +1,6 @@
 // Package dynamotest is a double of the few DynamoDB operations that package dynamo uses for
-// meters: GetItem, PutItem, UpdateItem and TransactWriteItems over one key, with the
-// expressions that it sends. It speaks the wire protocol, so that the SDK is part of what is
+// meters: GetItem, BatchGetItem, PutItem, UpdateItem, DeleteItem and TransactWriteItems over one
+// key, with the expressions that it sends. It speaks the wire protocol, so that the SDK is part of what is
 // tested, and keeps everything in memory, so that a test can make thousands of runs. A test
 // replays the same requests to it and to moto, and compares the answers.
 package dynamotest
@@ -66,6 +66,7 @@ type request struct {
 	ReturnValues                        string
 	ReturnValuesOnConditionCheckFailure string
 	TransactItems                       []struct{ Put, Update *request }
+	RequestItems                        map[string]struct{ Keys []map[string]value }
 }
 
 // RoundTrip applies one request at once.
@@ -119,10 +120,30 @@ func (d *Double) Do(operation string, body []byte) (status int, answer map[strin
 			answer["Attributes"] = r.updated(next)
 		}
 		return http.StatusOK, answer
+	case "DeleteItem":
+		delete(d.items, r.place())
+		return http.StatusOK, map[string]any{}
+	case "BatchGetItem":
+		return http.StatusOK, d.batch(r)
 	case "TransactWriteItems":
 		return d.transact(r)
 	}
 	return http.StatusBadRequest, Error("UnknownOperationException")
+}
+
+func (d *Double) batch(r request) map[string]any {
+	responses := map[string]any{}
+	for table, asked := range r.RequestItems {
+		items := []map[string]value{}
+		for _, key := range asked.Keys {
+			one := request{TableName: table, Key: key}
+			if i := d.items[one.place()]; i != nil {
+				items = append(items, i)
+			}
+		}
+		responses[table] = items
+	}
+	return map[string]any{"Responses": responses, "UnprocessedKeys": map[string]any{}}
 }
 
 func failure(reason map[string]any, kind string) (int, map[string]any) {

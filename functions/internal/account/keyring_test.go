@@ -1,0 +1,125 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"sekisho/functions/internal/usage"
+)
+
+// ringStore keeps what a Keyring writes.
+type ringStore struct {
+	Store
+	keys   map[string]Key
+	endsAt time.Time
+	err    error
+}
+
+func (s *ringStore) User(_ context.Context, id string) (User, error) {
+	return User{ID: id, Plan: "free"}, nil
+}
+
+func (s *ringStore) Key(_ context.Context, id string) (Key, error) { return s.keys[id], nil }
+
+func (s *ringStore) CreateKey(_ context.Context, k Key) error {
+	s.keys[k.ID] = k
+	return s.err
+}
+
+func (s *ringStore) ReplaceKey(_ context.Context, _ string, endsAt time.Time, k Key) error {
+	s.keys[k.ID], s.endsAt = k, endsAt
+	return s.err
+}
+
+var noon = time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
+
+func newKeyring() (Keyring, *ringStore) {
+	s := &ringStore{keys: map[string]Key{}}
+	return Keyring{Store: s, Plans: Plans{"free": usage.PerMonth(1)}, Now: func() time.Time { return noon }}, s
+}
+
+// TestRotationKeepsAllButTheKey: what the holder set up and used stays.
+func TestRotationKeepsAllButTheKey(t *testing.T) {
+	r, s := newKeyring()
+	_, first, err := r.CreateKey(t.Context(), "u", "laptop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Settings = Settings{DisabledTools: []string{"convert.era"}}
+	s.keys[first.ID] = first
+	secret, second, err := r.RotateKey(t.Context(), first.ID, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := first
+	want.ID, want.Hash = secret.Hash().ID(), secret.Hash()
+	if !reflect.DeepEqual(second, want) || !reflect.DeepEqual(s.keys[second.ID], second) {
+		t.Errorf("rotated to %+v and stored %+v, want %+v", second, s.keys[second.ID], want)
+	}
+	if second.ID == first.ID || !s.endsAt.Equal(noon.Add(time.Hour)) {
+		t.Errorf("the new key is %s, the old one ends at %s", second.ID, s.endsAt)
+	}
+}
+
+// TestNoKeyIsShownThatIsNotStored, nor made where the request makes no sense.
+func TestNoKeyIsShownThatIsNotStored(t *testing.T) {
+	down := errors.New("store down")
+	for name, c := range map[string]struct {
+		storeErr, endedErr error
+		grace              time.Duration
+		ended              time.Time
+	}{
+		"the store fails":   {storeErr: down, endedErr: down},
+		"negative grace":    {grace: -1},
+		"already revoked":   {ended: noon.Add(-time.Hour), endedErr: ErrInactive},
+		"already rotated":   {ended: noon.Add(time.Hour), endedErr: ErrInactive},
+		"another was first": {storeErr: ErrInactive, endedErr: ErrInactive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, s := newKeyring()
+			s.keys["key_a"], s.err = Key{ID: "key_a", UserID: "u", RevokedAt: c.ended}, c.storeErr
+			secret, k, err := r.RotateKey(t.Context(), "key_a", c.grace)
+			if err == nil || !errors.Is(err, c.endedErr) && c.endedErr != nil {
+				t.Errorf("rotate: %v, want %v", err, c.endedErr)
+			}
+			if secret.Reveal() != "" || k.ID != "" {
+				t.Error("a key is shown all the same")
+			}
+		})
+	}
+	r, s := newKeyring()
+	s.err = down
+	if secret, _, err := r.CreateKey(t.Context(), "u", ""); !errors.Is(err, down) || secret.Reveal() != "" {
+		t.Errorf("create: %v, key shown: %t", err, secret.Reveal() != "")
+	}
+}
+
+func TestNamesOfKeys(t *testing.T) {
+	for name, good := range map[string]bool{
+		"": true,
+		"Yūki’s laptop — 東京　本社, =1+1":   true,
+		strings.Repeat("京", mostName):   true,
+		strings.Repeat("a", mostName+1): false,
+		"red \x1b[31m":                  false,
+		"two\nlines":                    false,
+		"a\tcolumn":                     false,
+		"\u009b31m":                     false, // CSI in one character
+		"left\u202eright":               false, // turns what follows around
+		"zero\u200bwidth":               false,
+		"line\u2028separator":           false,
+		"not UTF-8 \xff":                false,
+	} {
+		r, s := newKeyring()
+		_, k, err := r.CreateKey(t.Context(), "u", name)
+		if (err == nil) != good || good && s.keys[k.ID].Name != name {
+			t.Errorf("%+q: %v, stored as %+q", name, err, s.keys[k.ID].Name)
+		}
+		if err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Errorf("%+q: the error repeats it: %+q", name, err)
+		}
+	}
+}
