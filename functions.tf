@@ -9,7 +9,7 @@ locals {
 
   plan_bounds = local.contract.x-sekisho-limits.plan
 
-  operations = [for operation in flatten([for item in local.contract.paths : [for operation in item : operation]]) : operation if can(operation.responses)]
+  operations = flatten([for path, item in local.contract.paths : [for verb, operation in item : merge(operation, { path = path, verb = upper(verb) }) if can(operation.responses)]])
   served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
   names = toset(concat(["authorizer", "settle"], local.served))
@@ -36,7 +36,7 @@ locals {
   }
 
   # What is given for a function comes before the table.
-  as_in_table = { memory_mb = null, timeout_seconds = null, architecture = null, reserved_concurrency = null, environment = {}, traffic = null }
+  as_in_table = { version = null, memory_mb = null, timeout_seconds = null, architecture = null, reserved_concurrency = null, environment = {}, traffic = null }
   given       = { for name in local.names : name => lookup(var.functions, name, local.as_in_table) }
   runtimes = {
     for name, given in local.given : name => {
@@ -45,6 +45,8 @@ locals {
       architecture    = coalesce(given.architecture, "arm64")
       tracing         = var.observability.tracing
       asynchronous    = local.started_by[name] == "log"
+      version         = given.version
+      alias           = local.started_by[name] != "proxy" # its list of tools follows the routes
     }
   }
 

@@ -101,13 +101,16 @@ module "api" {
   contract = local.contract_path
   location = local.location
   stage    = var.api.stage
-  throttle = var.api.throttle
+  throttle = merge(var.api.throttle, { methods = merge(local.quiet, var.api.throttle.methods) })
+  waf      = var.api.waf
   domain   = var.api.domain
 
   functions = {
     for name, function in module.function : name => {
       name            = function.name
       timeout_seconds = local.functions[name].runtime.timeout_seconds
+      lists           = local.started_by[name] == "proxy"
+      follows         = function.version
     }
   }
 
@@ -119,6 +122,16 @@ module "api" {
 
 locals {
   alarms = { topic_arns = [module.alerts.operations_topic_arn], playbooks = var.observability.playbooks }
+}
+
+# What anybody may call without a key, and nobody needs often: never more than the ceiling of all.
+locals {
+  quiet = {
+    for operation in local.operations : "${operation.verb} ${operation.path}" => {
+      rate_per_second = var.api.throttle.rate_per_second == -1 ? 5 : min(5, var.api.throttle.rate_per_second)
+      burst           = var.api.throttle.burst == -1 ? 10 : min(10, var.api.throttle.burst)
+    } if contains(["GET /v1/health", "POST /register"], "${operation.verb} ${operation.path}")
+  }
 }
 
 # What the functions run with, for those who price it: started_by and methods say what bounds

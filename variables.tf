@@ -213,6 +213,7 @@ variable "functions" {
     What is to differ for a function, by its name (authorizer, settle, or one that the contract names).
       - memory_mb, timeout_seconds: instead of those in the contract's x-sekisho-functions.
       - architecture: arm64 or x86_64, as its zip was built.
+      - version: the published version that callers get, such as "12"; null for the newest. To roll back, name the one before, and apply.
       - reserved_concurrency: -1 for none, 0 to switch it off, n to set n aside and allow no more.
       - environment: more environment variables.
       - traffic: expected requests_per_second at the peak, and seconds that one takes; `sizing` suggests a reservation from it.
@@ -221,6 +222,7 @@ variable "functions" {
     memory_mb            = optional(number)
     timeout_seconds      = optional(number)
     architecture         = optional(string)
+    version              = optional(string)
     reserved_concurrency = optional(number)
     environment          = optional(map(string), {})
     traffic = optional(object({
@@ -247,7 +249,8 @@ variable "api" {
     The gateway.
       - contract: path of the OpenAPI description; null for the one in this repository.
       - stage: name of the stage.
-      - throttle: ceiling on each method, over all keys: calls per second on average, and how many at once; -1 for none.
+      - throttle: ceiling on each method, over all keys: calls per second on average, and how many at once; -1 for none. methods has lower ones of single methods, by names such as "GET /v1/health"; that one and "POST /register" have 5 a second and 10 at once unless given.
+      - waf: requests_per_5_minutes of one address, by a rule of AWS WAF; null for no WAF. It is the one thing against a flood from a single address, and costs 6 USD a month.
       - domain: a domain of your own, with its certificate, and whether the execute-api address is switched off.
   EOT
   type = object({
@@ -256,7 +259,14 @@ variable "api" {
     throttle = optional(object({
       rate_per_second = optional(number, 20)
       burst           = optional(number, 40)
+      methods = optional(map(object({
+        rate_per_second = number
+        burst           = number
+      })), {})
     }), {})
+    waf = optional(object({
+      requests_per_5_minutes = number
+    }))
     domain = optional(object({
       name                    = string
       certificate_arn         = string

@@ -45,6 +45,8 @@ resource "aws_iam_role_policy" "api_gateway_logs" {
   })
 }
 
+# Version 6 of the provider takes the role from all of them when this is destroyed; `terraform
+# state rm` it first.
 resource "aws_api_gateway_account" "this" {
   cloudwatch_role_arn = aws_iam_role.api_gateway_logs.arn
 

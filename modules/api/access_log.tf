@@ -9,9 +9,14 @@ resource "aws_lambda_permission" "settle" {
   statement_id   = "access-log"
   action         = "lambda:InvokeFunction"
   function_name  = var.access_log.settle.function_name
+  qualifier      = local.alias
   principal      = "logs.amazonaws.com"
   source_arn     = "${aws_cloudwatch_log_group.this.arn}:*"
   source_account = var.location.account_id
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 # What settle wants to see, calls that were admitted and then failed, and denials. The rest of
@@ -22,7 +27,7 @@ resource "aws_cloudwatch_log_subscription_filter" "this" {
   name            = "settle"
   log_group_name  = aws_cloudwatch_log_group.this.name
   filter_pattern  = local.contract.x-sekisho-settle-filter
-  destination_arn = "${local.lambda}:${var.access_log.settle.function_name}"
+  destination_arn = "${local.lambda}:${var.access_log.settle.function_name}:${local.alias}"
 
   depends_on = [aws_lambda_permission.settle]
 }

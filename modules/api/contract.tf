@@ -23,10 +23,11 @@ locals {
   lambda    = "arn:${var.location.partition}:lambda:${var.location.region}:${var.location.account_id}:function"
   invoke    = "arn:${var.location.partition}:apigateway:${var.location.region}:lambda:path/2015-03-31/functions"
   timeout_s = 29
+  alias     = "live"
 
   uris = {
     for key, function in var.functions :
-    key => "${local.invoke}/${local.lambda}:${function.name}/invocations"
+    key => "${local.invoke}/${local.lambda}:${function.name}:${local.alias}/invocations"
   }
 
   security_schemes = {

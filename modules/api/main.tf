@@ -21,6 +21,11 @@ resource "aws_api_gateway_rest_api" "this" {
     }
 
     precondition {
+      condition     = length(setsubtract(keys(var.throttle.methods), keys(local.method_paths))) == 0
+      error_message = "throttle.methods names what the contract does not have: ${join(", ", setsubtract(keys(var.throttle.methods), keys(local.method_paths)))}. There are ${join(", ", keys(local.method_paths))}."
+    }
+
+    precondition {
       condition     = contains(keys(var.functions), var.authorizer)
       error_message = "authorizer is ${var.authorizer}, which is not one of the functions given: ${join(", ", keys(var.functions))}."
     }
@@ -67,7 +72,32 @@ resource "aws_api_gateway_stage" "this" {
     format          = jsonencode(local.contract.x-sekisho-access-log)
   }
 
-  depends_on = [aws_cloudwatch_log_subscription_filter.this]
+  # Before the first call by the new routes: the right to start what is behind them.
+  depends_on = [aws_cloudwatch_log_subscription_filter.this, aws_lambda_permission.this, aws_lambda_permission.authorizer]
+}
+
+# Whoever asks for the list of tools is answered by the old one until every route of the new one
+# is served.
+resource "aws_lambda_alias" "lists" {
+  for_each = { for key, function in var.functions : key => function if function.lists }
+
+  name             = local.alias
+  description      = "What callers get."
+  function_name    = each.value.name
+  function_version = each.value.follows
+
+  depends_on = [aws_api_gateway_stage.this]
+}
+
+resource "aws_lambda_permission" "lists" {
+  for_each = aws_lambda_alias.lists
+
+  statement_id  = "api"
+  action        = "lambda:InvokeFunction"
+  function_name = each.value.function_name
+  qualifier     = each.value.name
+  principal     = "apigateway.amazonaws.com"
+  source_arn    = "${aws_api_gateway_rest_api.this.execution_arn}/*/*/*"
 }
 
 resource "aws_api_gateway_method_settings" "this" {
@@ -85,21 +115,31 @@ resource "aws_api_gateway_method_settings" "this" {
 }
 
 resource "aws_lambda_permission" "this" {
-  for_each = local.served
+  for_each = toset([for key in local.served : key if !try(var.functions[key].lists, false)])
 
   statement_id  = "api"
   action        = "lambda:InvokeFunction"
   function_name = var.functions[each.key].name
+  qualifier     = local.alias
   principal     = "apigateway.amazonaws.com"
   source_arn    = "${aws_api_gateway_rest_api.this.execution_arn}/*/*/*"
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "aws_lambda_permission" "authorizer" {
   statement_id  = "authorizer"
   action        = "lambda:InvokeFunction"
   function_name = var.functions[var.authorizer].name
+  qualifier     = local.alias
   principal     = "apigateway.amazonaws.com"
   source_arn    = "${aws_api_gateway_rest_api.this.execution_arn}/authorizers/*"
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "aws_api_gateway_domain_name" "this" {

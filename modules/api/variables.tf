@@ -36,10 +36,14 @@ variable "functions" {
     The functions that serve the API and its authorizer, by the name that the contract uses.
       - name: the function's name in AWS.
       - timeout_seconds: its timeout, which must end before the gateway gives up.
+      - follows: the version that its alias live gets after the routes are there, for a function that lists them; null for one that has its alias already.
+      - lists: whether follows is given.
   EOT
   type = map(object({
     name            = string
     timeout_seconds = number
+    lists           = optional(bool, false)
+    follows         = optional(string)
   }))
   nullable = false
 }
@@ -56,11 +60,16 @@ variable "throttle" {
     Ceiling on each method of the stage. API Gateway throttles each method separately, as a target that it keeps as best it can.
       - rate_per_second: calls per second on average.
       - burst: calls at once.
+      - methods: lower ones of single methods, by names such as "GET /v1/health".
     With -1 only the account's ceiling holds.
   EOT
   type = object({
     rate_per_second = optional(number, 20)
     burst           = optional(number, 40)
+    methods = optional(map(object({
+      rate_per_second = number
+      burst           = number
+    })), {})
   })
   default  = {}
   nullable = false
@@ -73,6 +82,33 @@ variable "throttle" {
   validation {
     condition     = var.throttle.burst == -1 || var.throttle.burst >= 1 && var.throttle.burst <= 5000 && floor(var.throttle.burst) == var.throttle.burst
     error_message = "throttle.burst takes a whole number of calls from 1 to 5000, the quota of an account, or -1 for no ceiling."
+  }
+
+  # The worst case counts every method with the rate of all, so a single one may only be lower.
+  validation {
+    condition = alltrue([
+      for t in values(var.throttle.methods) :
+      t.rate_per_second > 0 && t.burst >= 1 && floor(t.burst) == t.burst
+      && (var.throttle.rate_per_second == -1 || t.rate_per_second <= var.throttle.rate_per_second)
+      && (var.throttle.burst == -1 || t.burst <= var.throttle.burst)
+    ])
+    error_message = "throttle.methods takes a rate_per_second above 0 and a whole burst of at least 1, neither above throttle.rate_per_second and throttle.burst. To let one method have more, raise those and lower the others."
+  }
+}
+
+variable "waf" {
+  description = <<-EOT
+    A rule of AWS WAF against floods from one address; null for none. 6 USD a month, and 0.60 USD for a million requests.
+      - requests_per_5_minutes: of one address; above it, it gets 429 until it asks less.
+  EOT
+  type = object({
+    requests_per_5_minutes = number
+  })
+  default = null
+
+  validation {
+    condition     = var.waf == null ? true : var.waf.requests_per_5_minutes >= 10 && floor(var.waf.requests_per_5_minutes) == var.waf.requests_per_5_minutes
+    error_message = "waf.requests_per_5_minutes takes a whole number of at least 10, the least that WAF counts by."
   }
 }
 

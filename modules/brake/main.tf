@@ -16,7 +16,7 @@ module "function" {
   name               = local.name
   zip                = var.zip
   location           = var.location
-  runtime            = merge(var.runtime, { asynchronous = true })
+  runtime            = merge(var.runtime, { asynchronous = true, alias = false })
   log_retention_days = var.log_retention_days
   # A brake that fails is news.
   alarms = merge(var.alarms, { errors_above = 0, throttles_above = 0 })

@@ -88,6 +88,7 @@ resource "aws_lambda_function" "this" {
   architectures                  = [var.runtime.architecture]
   filename                       = var.zip
   source_code_hash               = filebase64sha256(var.zip)
+  publish                        = true
   memory_size                    = var.runtime.memory_mb
   timeout                        = var.runtime.timeout_seconds
   reserved_concurrent_executions = var.reserved_concurrency

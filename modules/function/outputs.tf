@@ -1,6 +1,14 @@
 output "name" {
   description = "Name of the function. Known when planning, so that ARNs can be composed from it."
   value       = aws_lambda_function.this.function_name
+
+  # Whoever goes by the name goes by the alias too.
+  depends_on = [aws_lambda_alias.live]
+}
+
+output "version" {
+  description = "The version that callers are to get: the newest, or the one that was asked for."
+  value       = coalesce(var.runtime.version, aws_lambda_function.this.version)
 }
 
 output "log_group" {

@@ -16,6 +16,7 @@ resource "aws_lambda_function_event_invoke_config" "this" {
   count = var.runtime.asynchronous ? 1 : 0
 
   function_name = aws_lambda_function.this.function_name
+  qualifier     = one(aws_lambda_alias.live[*].name)
 
   destination_config {
     on_failure {

@@ -46,6 +46,8 @@ variable "runtime" {
       - timeout_seconds: of one invocation.
       - architecture: arm64 or x86_64, as the zip was built; arm64 costs a fifth less.
       - tracing: X-Ray, billed by trace.
+      - alias: whether the alias live, by which callers go, is made here; false for a function that has none, or gets it elsewhere.
+      - version: the published version that callers get; null for the newest. An older one is a rollback.
       - asynchronous: whether it is started by somebody who does not wait for it, such as SNS. An event that still fails after Lambda's own retries then goes to a queue, with an alarm on it.
   EOT
   type = object({
@@ -53,6 +55,8 @@ variable "runtime" {
     timeout_seconds = number
     architecture    = optional(string, "arm64")
     tracing         = optional(bool, false)
+    alias           = optional(bool, true)
+    version         = optional(string)
     asynchronous    = optional(bool, false)
   })
   nullable = false

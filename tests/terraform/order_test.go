@@ -17,6 +17,8 @@ func TestOrder(t *testing.T) {
 		{"modules/function/main.tf", "aws_lambda_function.this", "depends_on", "aws_iam_role_policy.this", "a function that runs before it may write its log, or may reach its tables"},
 		{"modules/api/access_log.tf", "aws_cloudwatch_log_subscription_filter.this", "depends_on", "aws_lambda_permission.settle", "CloudWatch Logs refuses a function that it may not invoke"},
 		{"modules/api/main.tf", "aws_api_gateway_stage.this", "depends_on", "aws_cloudwatch_log_subscription_filter.this", "a call that fails before the subscription stays charged"},
+		{"modules/api/main.tf", "aws_api_gateway_stage.this", "depends_on", "aws_lambda_permission.this", "a route is called that may not start its function yet"},
+		{"modules/api/main.tf", "aws_lambda_alias.lists", "depends_on", "aws_api_gateway_stage.this", "a tool is listed whose route is not there"},
 		{"modules/api/main.tf", "aws_api_gateway_deployment.this", "create_before_destroy", "true", "AWS does not delete a deployment that a stage points to"},
 		{"modules/alerts/main.tf", "aws_budgets_budget.this", "depends_on", "aws_sns_topic_policy.this", "Budgets refuses a topic that it may not publish to"},
 		{"modules/alerts/main.tf", "aws_ce_anomaly_subscription.this", "depends_on", "aws_sns_topic_policy.this", "Anomaly Detection refuses a topic that it may not publish to"},

@@ -91,7 +91,7 @@ func checkAuthorizer(p planned) (problems []string) {
 	want := map[string]any{
 		"type":                         "request",
 		"authorizerResultTtlInSeconds": 0.0, // left out, it would be 300
-		"authorizerUri":                "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:sekisho-dev-authorizer/invocations",
+		"authorizerUri":                "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:sekisho-dev-authorizer:live/invocations",
 	}
 	if !reflect.DeepEqual(scheme.Authorizer, want) {
 		problems = append(problems, fmt.Sprintf("authorizer: %v, want %v", scheme.Authorizer, want))

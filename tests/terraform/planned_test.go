@@ -181,7 +181,7 @@ func functionModule(name string) string {
 
 var (
 	functionAddress = regexp.MustCompile(`^module\.sekisho\.module\.(?:function\["(.+)"\]|(brake)\.module\.function)\.aws_lambda_function\.this$`)
-	invocation      = regexp.MustCompile(`^arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:(.+)/invocations$`)
+	invocation      = regexp.MustCompile(`^arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:(.+):live/invocations$`)
 )
 
 // routes writes the planned routes, one a line: method, path, function, and open or key.

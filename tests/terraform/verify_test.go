@@ -129,7 +129,7 @@ func verifyInvoke(t *testing.T, client *lambda.Client, outputs stack.Outputs) {
 			"settle":     fmt.Sprintf("arn:aws:logs:us-east-1:%s:log-group:/aws/apigateway/sekisho-dev/live/access:*", awsfake.AccountID),
 		}[role]
 		want = cmp.Or(want, api+"*/*/*")
-		got, err := client.GetPolicy(t.Context(), &lambda.GetPolicyInput{FunctionName: &function.Name})
+		got, err := client.GetPolicy(t.Context(), &lambda.GetPolicyInput{FunctionName: &function.Name, Qualifier: aws.String("live")})
 		must(t, err)
 		var policy struct {
 			Statement []struct {
@@ -147,7 +147,11 @@ func verifyInvoke(t *testing.T, client *lambda.Client, outputs stack.Outputs) {
 // verifyQueues: where events end that their function could not handle.
 func verifyQueues(t *testing.T, client *lambda.Client, outputs stack.Outputs) {
 	for role, function := range outputs.Applied.Functions {
-		got, err := client.GetFunctionEventInvokeConfig(t.Context(), &lambda.GetFunctionEventInvokeConfigInput{FunctionName: &function.Name})
+		alias := aws.String("live")
+		if role == "brake" {
+			alias = nil
+		}
+		got, err := client.GetFunctionEventInvokeConfig(t.Context(), &lambda.GetFunctionEventInvokeConfigInput{FunctionName: &function.Name, Qualifier: alias})
 		if !asynchronous[role] {
 			if err == nil {
 				t.Errorf("%s has a destination for failed events: %+v", role, got.DestinationConfig)
@@ -188,7 +192,7 @@ func verifyLogs(t *testing.T, client *cloudwatchlogs.Client) {
 	if len(filters.SubscriptionFilters) != 1 {
 		t.Fatalf("the access log has %d subscriptions, want 1", len(filters.SubscriptionFilters))
 	}
-	if got := aws.ToString(filters.SubscriptionFilters[0].DestinationArn); !strings.HasSuffix(got, ":function:sekisho-dev-settle") {
+	if got := aws.ToString(filters.SubscriptionFilters[0].DestinationArn); !strings.HasSuffix(got, ":function:sekisho-dev-settle:live") {
 		t.Errorf("the access log goes to %s, want settle", got)
 	}
 	groups, err := client.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/aws/")})

@@ -23,6 +23,8 @@ type costCmd struct {
 	Format string `help:"Output format: text, json, csv or svg." enum:"text,json,csv,svg" default:"text"`
 	Prices string `help:"File with your own prices, in the format of functions/internal/money/price/prices.json; it needs only the rows that differ." placeholder:"FILE"`
 
+	WAF bool `name:"waf" help:"With a rate rule of AWS WAF before the API (api.waf in Terraform)."`
+
 	AuthorizerMS    *float64 `name:"authorizer-ms" help:"Billed milliseconds per run of the authorizer." placeholder:"MS"`
 	MCPMS           *float64 `name:"mcp-ms" help:"Billed milliseconds per run of the MCP function." placeholder:"MS"`
 	BusinessMS      *float64 `name:"business-ms" help:"Billed milliseconds per run of a tool's function." placeholder:"MS"`
@@ -97,6 +99,7 @@ func costModel(region, file string) (cost.Model, error) {
 }
 
 func (c costCmd) setUp(m *cost.Model) error {
+	m.Setup.WAF = c.WAF
 	if c.LaptopDurations {
 		m.Setup.UseLaptop(m.Measured)
 	}

@@ -49,7 +49,7 @@ run "projection" {
           x-amazon-apigateway-integration = {
             type                = "aws_proxy"
             httpMethod          = "POST"
-            uri                 = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter/invocations"
+            uri                 = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter:live/invocations"
             passthroughBehavior = "when_no_match"
             timeoutInMillis     = 29000
           }
@@ -70,7 +70,7 @@ run "projection" {
           x-amazon-apigateway-authorizer = {
             type                         = "request"
             authorizerResultTtlInSeconds = 0
-            authorizerUri                = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-authorizer/invocations"
+            authorizerUri                = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-authorizer:live/invocations"
           }
         }
       }
@@ -132,6 +132,67 @@ run "refuses_a_function_that_does_not_exist_and_one_that_outlives_the_gateway" {
   }
 
   expect_failures = [aws_api_gateway_rest_api.this]
+}
+
+run "throttles_of_methods_and_of_addresses" {
+  command = plan
+
+  variables {
+    throttle = { methods = { "GET /v1/health" = { rate_per_second = 1, burst = 2 } } }
+    waf      = { requests_per_5_minutes = 300 }
+  }
+
+  assert {
+    condition     = aws_api_gateway_method_settings.own["GET /v1/health"].method_path == "~1v1~1health/GET"
+    error_message = "API Gateway writes the slashes of a path as ~1."
+  }
+
+  assert {
+    condition     = one(aws_api_gateway_method_settings.own["GET /v1/health"].settings).throttling_rate_limit == 1 && one(aws_api_gateway_method_settings.own["GET /v1/health"].settings).data_trace_enabled == false
+    error_message = "A method's own throttle, and nothing traced."
+  }
+
+  assert {
+    condition     = one(one(one(aws_wafv2_web_acl.this[0].rule).statement).rate_based_statement).limit == 300 && length(aws_wafv2_web_acl_association.this) == 1
+    error_message = "The rule counts by address, and is in front of the stage."
+  }
+}
+
+run "lists_follow_routes" {
+  command = plan
+
+  variables {
+    functions = {
+      authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 28, lists = true, follows = "7" }
+    }
+  }
+
+  assert {
+    condition     = aws_lambda_alias.lists["greeter"].function_version == "7" && keys(aws_lambda_permission.lists) == ["greeter"] && length(aws_lambda_permission.this) == 0
+    error_message = "The alias of what lists the routes, and the right to start it, come after them."
+  }
+}
+
+run "refuses_a_throttle_of_what_is_not_there" {
+  command = plan
+
+  variables {
+    throttle = { methods = { "GET /v1/wealth" = { rate_per_second = 1, burst = 2 } } }
+  }
+
+  expect_failures = [aws_api_gateway_rest_api.this]
+}
+
+run "refuses_a_throttle_above_that_of_all" {
+  command = plan
+
+  variables {
+    throttle = { rate_per_second = 10, methods = { "GET /v1/health" = { rate_per_second = 11, burst = 2 } } }
+    waf      = { requests_per_5_minutes = 1 }
+  }
+
+  expect_failures = [var.throttle, var.waf]
 }
 
 run "refuses_wrong_values" {

@@ -163,6 +163,19 @@ run "what_the_account_asks" {
   }
 }
 
+run "an_earlier_version" {
+  command = plan
+
+  variables {
+    runtime = { memory_mb = 256, timeout_seconds = 5, version = "12" }
+  }
+
+  assert {
+    condition     = aws_lambda_alias.live[0].function_version == "12" && output.version == "12" && aws_lambda_function.this.publish
+    error_message = "Every version is published, and callers get the one that was asked for."
+  }
+}
+
 run "errors_in_the_log" {
   command = plan
 

@@ -31,8 +31,12 @@ func IdleStack() (Idle, error) {
 
 // Idle prices a month of what is paid for even without calls.
 func (m Model) Idle(i Idle) []Line {
-	return []Line{
+	lines := []Line{
 		m.line("encryption key", item{big.NewRat(i.KMSKeys, 1), "KMS keys", price.KeyMonth}),
 		m.line("alarms", item{big.NewRat(i.AlarmMetrics, 1), "metrics watched", price.AlarmMetricMonth}),
 	}
+	if m.Setup.WAF {
+		lines = append(lines, m.line(lineWAF, item{big.NewRat(1, 1), "rules", price.WAFRuleMonth}))
+	}
+	return lines
 }

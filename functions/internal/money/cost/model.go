@@ -24,6 +24,7 @@ type Quantity struct {
 // Names of lines that aren't functions.
 const (
 	lineGateway  = "gateway"
+	lineWAF      = "WAF"
 	lineDynamoDB = "DynamoDB"
 	lineLogs     = "logs"
 	lineDataOut  = "data out"
@@ -93,6 +94,9 @@ func (m Model) price(n *needs) []Line {
 		gbs := new(big.Rat).Mul(n.invocations[name], m.Setup.gbSeconds(name))
 		lines = append(lines, m.line(name,
 			item{n.invocations[name], "invocations", price.LambdaRequest}, item{gbs, "GB-seconds", price.LambdaGBSecond}))
+	}
+	if m.Setup.WAF {
+		lines = append(lines, m.line(lineWAF, item{n.requests, "requests", price.WAFRequest}))
 	}
 	return append(lines,
 		m.line(lineDynamoDB, item{n.writes, "write units", price.WriteUnit}, item{n.reads, "read units", price.ReadUnit}),

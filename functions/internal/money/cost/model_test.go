@@ -362,6 +362,21 @@ func TestSetup(t *testing.T) {
 	}
 }
 
+// TestWAF: a million requests by REST and a month of one rule, by hand 0.60 and 6 dollars.
+func TestWAF(t *testing.T) {
+	m := model(t)
+	without := cost.Total(m.Lines(traffic(t, "1000000", "", "", cost.REST)))
+	idle := cost.Total(m.Idle(cost.Idle{}))
+	m.Setup.WAF = true
+	with := cost.Total(m.Lines(traffic(t, "1000000", "", "", cost.REST)))
+	if difference := new(big.Rat).Sub(with, without); difference.Cmp(big.NewRat(6, 10)) != 0 {
+		t.Errorf("a million requests cost %s dollars more, want 0.60", difference.FloatString(4))
+	}
+	if difference := new(big.Rat).Sub(cost.Total(m.Idle(cost.Idle{})), idle); difference.Cmp(big.NewRat(6, 1)) != 0 {
+		t.Errorf("a month costs %s dollars more, want 6", difference.FloatString(4))
+	}
+}
+
 // TestMemoryIsTheContracts: the model prices the memory that is deployed.
 func TestMemoryIsTheContracts(t *testing.T) {
 	api, err := contract.Load()

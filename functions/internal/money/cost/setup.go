@@ -14,6 +14,8 @@ type Setup struct {
 	MemoryMB map[string]int64
 	// DurationMS is the billed time per invocation in milliseconds.
 	DurationMS map[string]*big.Rat
+	// WAF says whether a rate rule stands before the API (api.waf in Terraform).
+	WAF bool
 	// Origin says where the durations come from.
 	Origin string
 }

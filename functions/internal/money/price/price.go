@@ -34,6 +34,8 @@ const (
 	DataOutGB           Key = "data_out_gb"
 	AlarmMetricMonth    Key = "cloudwatch_alarm_metric_month"
 	KeyMonth            Key = "kms_key_month"
+	WAFRuleMonth        Key = "waf_rule_month"
+	WAFRequest          Key = "waf_request"
 	AgentCoreCall       Key = "agentcore_gateway_call"
 	AgentCorePolicyCall Key = "agentcore_gateway_policy_call"
 )
@@ -41,7 +43,7 @@ const (
 // keys are all the constants above, which every book must have.
 var keys = []Key{
 	GatewayRequest, LambdaRequest, LambdaGBSecond, WriteUnit, ReadUnit, LogsIngestedGB, LogsStoredGBMonth,
-	DataOutGB, AlarmMetricMonth, KeyMonth, AgentCoreCall, AgentCorePolicyCall,
+	DataOutGB, AlarmMetricMonth, KeyMonth, WAFRuleMonth, WAFRequest, AgentCoreCall, AgentCorePolicyCall,
 }
 
 // Price is one row: an amount in USD per number of units.
