@@ -241,7 +241,7 @@ variable "cost" {
     Money.
       - emails: who hears about it.
       - monthly_usd: the monthly budget.
-      - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it.
+      - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it. Each is announced once a month, so those above brake.percent put a brake on again that was released.
       - anomaly_usd: from how many dollars an anomaly is worth a message.
       - monitor_arn: the account's SERVICE anomaly monitor; null for one of this stack's own.
       - live: the alarm on dollars per hour, estimated from live metrics, that brakes within minutes (modules/spend_alarm); usd_per_hour null for what would use up the budget in 72 hours; datapoints minutes above it of the last of.
@@ -251,7 +251,7 @@ variable "cost" {
   type = object({
     emails           = optional(list(string), [])
     monthly_usd      = optional(number, 10)
-    actual_percent   = optional(list(number), [50, 80, 100])
+    actual_percent   = optional(list(number), [50, 80, 100, 120, 150, 200])
     forecast_percent = optional(list(number), [100])
     anomaly_usd      = optional(number, 5)
     monitor_arn      = optional(string)

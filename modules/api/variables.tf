@@ -72,6 +72,13 @@ variable "throttle" {
   }
 }
 
+variable "braked" {
+  description = "Whether the brake is on: the stage then keeps the variables that say so. The throttles that the brake sets are not managed here."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "access_log" {
   description = <<-EOT
     The record of every request.

@@ -130,3 +130,17 @@ run "refuses_wrong_values" {
 
   expect_failures = [var.name, var.throttle, var.domain, var.stage]
 }
+
+# The brake is on: an apply leaves the stage as it is.
+run "braked" {
+  command = plan
+
+  variables {
+    braked = true
+  }
+
+  assert {
+    condition     = aws_api_gateway_stage.this.variables == tomap({ unavailable_error = "braked" })
+    error_message = "An apply must not tell callers that the brake is off."
+  }
+}

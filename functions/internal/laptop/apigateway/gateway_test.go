@@ -63,19 +63,19 @@ func TestContractRefusals(t *testing.T) {
 		status               int
 		code, retryAfter     string
 	}{
-		"no key":            {authorizer: fails("Unauthorized"), status: 401, code: "unauthorized"},
-		"over the limit":    {authorizer: answers(policy("Deny", "*", overLimit)), status: 429, code: "limit_exceeded", retryAfter: "86400"},
-		"store down":        {authorizer: fails("store down"), status: 503, code: "store_unavailable", retryAfter: "5"},
-		"bad authorizer":    {authorizer: answers(`{}`), status: 503, code: "store_unavailable", retryAfter: "5"},
-		"unknown route":     {path: "/v1/nothing", status: 404, code: "route_not_found"},
-		"unknown method":    {method: "DELETE", path: "/v1/postal", status: 404, code: "route_not_found"},
-		"oauth probe":       {path: "/.well-known/oauth-protected-resource/mcp", status: 404, code: "route_not_found"},
-		"root":              {path: "/", status: 404, code: "route_not_found"},
-		"function fails":    {business: fails("x"), status: 502, code: "internal", retryAfter: "1"},
-		"malformed":         {business: answers(`{}`), status: 502, code: "internal", retryAfter: "1"},
-		"too large":         {method: "POST", path: "/v1/convert/width", body: strings.Repeat("x", maxBody+1), status: 413, code: "too_large"},
-		"headers":           {headers: []string{"X-Long", strings.Repeat("x", maxHeaders)}, status: 400, code: "bad_request"},
-		"throttled":         {change: func(c *setup) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled"},
+		"no key":         {authorizer: fails("Unauthorized"), status: 401, code: "unauthorized"},
+		"over the limit": {authorizer: answers(policy("Deny", "*", overLimit)), status: 429, code: "limit_exceeded", retryAfter: "86400"},
+		"store down":     {authorizer: fails("store down"), status: 503, code: "store_unavailable", retryAfter: "5"},
+		"bad authorizer": {authorizer: answers(`{}`), status: 503, code: "store_unavailable", retryAfter: "5"},
+		"unknown route":  {path: "/v1/nothing", status: 404, code: "route_not_found"},
+		"unknown method": {method: "DELETE", path: "/v1/postal", status: 404, code: "route_not_found"},
+		"oauth probe":    {path: "/.well-known/oauth-protected-resource/mcp", status: 404, code: "route_not_found"},
+		"root":           {path: "/", status: 404, code: "route_not_found"},
+		"function fails": {business: fails("x"), status: 502, code: "internal", retryAfter: "1"},
+		"malformed":      {business: answers(`{}`), status: 502, code: "internal", retryAfter: "1"},
+		"too large":      {method: "POST", path: "/v1/convert/width", body: strings.Repeat("x", maxBody+1), status: 413, code: "too_large"},
+		"headers":        {headers: []string{"X-Long", strings.Repeat("x", maxHeaders)}, status: 400, code: "bad_request"},
+		"throttled":      {change: func(c *setup) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled"},
 		"braked and throttled": {change: func(c *setup) {
 			c.Throttle = &Throttle{}
 			api, _ := contract.Load()
