@@ -158,7 +158,7 @@ func verifyAlarms(t *testing.T, outputs stack.Outputs) {
 		} `xml:"DescribeAlarmsResult>MetricAlarms>member"`
 	}
 	askCloudWatch(t, url.Values{"Action": {"DescribeAlarms"}, "AlarmNamePrefix": {"sekisho-dev-"}}, &alarms)
-	want := []string{"sekisho-dev-failures", "sekisho-dev-latency", "sekisho-dev-refusals", "sekisho-dev-spend-rate"}
+	want := []string{"sekisho-dev-failures", "sekisho-dev-latency", "sekisho-dev-refusals", "sekisho-dev-spend-average", "sekisho-dev-spend-rate"}
 	for role := range outputs.Applied.Functions {
 		want = append(want, fmt.Sprintf("sekisho-dev-%s-errors", role), fmt.Sprintf("sekisho-dev-%s-throttles", role))
 	}
