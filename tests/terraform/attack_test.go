@@ -15,8 +15,8 @@ import (
 
 const attacksIntro = `What strangers and runaway agents cost, what the alarms take it for, and what the brake leaves of it. A test evaluates the
 alarms' own expressions minute by minute: ` + "`go test ./tests/terraform -run TestMoney -update`" + `. Quantities of a call are those that
-` + "`sekisho cost`" + ` has measured, durations those that it assumes. Estimated and billed are US dollars an hour while the attack goes on; it
-trips when the brake has stopped everything, three minutes after the last datapoint and one for the rest; after is an hour with the brake on.
+` + "`sekisho cost`" + ` has measured, durations those that it assumes. Estimated and billed are US dollars an hour while the attack goes on.
+"Trips after" counts from its start until the brake has stopped everything, four minutes after the last datapoint that the alarm needs.
 
 `
 
