@@ -41,7 +41,11 @@ func TestMoney(t *testing.T) {
 		t.Run(env+"/worst case", func(t *testing.T) { worst = append(worst, verifyWorstCase(t, p, env)) })
 	}
 	t.Run("attacks", func(t *testing.T) { sameAsFile(t, "attacks.md", attacksIntro+strings.Join(attacks, "\n")) })
-	t.Run("README", func(t *testing.T) { verifyWorstCaseInReadme(t, worst) })
+	t.Run("README", func(t *testing.T) {
+		verifyWorstCaseInReadme(t, worst)
+		_, table, _ := strings.Cut(attacks[0], "through.\n\n")
+		quotedInReadme(t, "attacks", table)
+	})
 }
 
 // The two alarms on dollars per hour.
@@ -350,29 +354,31 @@ func prices(t *testing.T) map[string]float64 {
 	return each
 }
 
-const (
-	worstBegin = "<!-- worst case: go test ./tests/terraform -run TestMoney -update -->\n"
-	worstEnd   = "<!-- end of worst case -->\n"
-)
-
 // verifyWorstCaseInReadme: the README quotes these figures.
 func verifyWorstCaseInReadme(t *testing.T, worst []worstCase) {
-	path := filepath.Join(root, "README.md")
-	raw, err := os.ReadFile(path)
-	must(t, err)
-	before, rest, ok := strings.Cut(string(raw), worstBegin)
-	have, after, ok2 := strings.Cut(rest, worstEnd)
-	if !ok || !ok2 {
-		t.Fatalf("README.md has no place for the worst case: a line %q and a line %q", worstBegin, worstEnd)
-	}
-	want := "\n| | Live alarm at | Worst hour | Until the brake has stopped it | An hour with the brake on |\n| --- | --- | --- | --- | --- |\n"
+	want := "| | Live alarm at | Worst hour | Until the brake has stopped it | An hour with the brake on |\n| --- | --- | --- | --- | --- |\n"
 	for _, w := range worst {
 		want += fmt.Sprintf("| `envs/%s` | %.2f USD an hour | %.2f USD | %.2f USD | %.2f USD |\n", w.env, w.threshold, w.PerHour, w.BeforeBrake, w.WhileBraked)
 	}
-	want += "\n"
+	quotedInReadme(t, "worst case", want)
+}
+
+// quotedInReadme: README.md has a text between two comments, or is given it.
+func quotedInReadme(t *testing.T, name, want string) {
+	t.Helper()
+	begin, end := "<!-- "+name+": go test ./tests/terraform -run TestMoney -update -->\n", "<!-- end of "+name+" -->\n"
+	path := filepath.Join(root, "README.md")
+	raw, err := os.ReadFile(path)
+	must(t, err)
+	before, rest, ok := strings.Cut(string(raw), begin)
+	have, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("README.md has no place for %s: a line %q and a line %q", name, begin, end)
+	}
+	want = "\n" + want + "\n"
 	if *update {
-		must(t, os.WriteFile(path, []byte(before+worstBegin+want+worstEnd+after), 0o644))
+		must(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
 	} else if have != want {
-		t.Errorf("README.md tells other figures: go test ./tests/terraform -run TestMoney -update\n%s", want)
+		t.Errorf("README.md has other figures: go test ./tests/terraform -run TestMoney -update\n%s", want)
 	}
 }

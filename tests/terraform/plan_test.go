@@ -103,7 +103,7 @@ func checkGatewayResponses(p planned) (problems []string) {
 		"ACCESS_DENIED":                  {"429", retryAfter("context.authorizer.retry_after")},
 		"AUTHORIZER_FAILURE":             {"503", retryAfter("'5'")},
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
-		"THROTTLED":                      {"429", retryAfter("'1'")},
+		"THROTTLED":                      {"429", nil},
 		"INTEGRATION_FAILURE":            {"503", nil},
 		"INTEGRATION_TIMEOUT":            {"504", retryAfter("'2'")},
 		"MISSING_AUTHENTICATION_TOKEN":   {"404", nil},

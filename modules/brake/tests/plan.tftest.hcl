@@ -22,23 +22,32 @@ run "brake" {
   assert {
     condition = length(jsondecode(output.policy).Statement) == 5 && jsondecode(output.policy).Statement == [
       for s in jsondecode(output.policy).Statement : s
-      if s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
-      || s.Action == ["cloudwatch:SetAlarmState"] && s.Resource == ["arn:aws:cloudwatch:us-east-1:123456789012:alarm:demo-spend-rate"]
-      || s.Action == ["ssm:PutParameter"] && s.Resource == ["arn:aws:ssm:us-east-1:123456789012:parameter/sekisho/demo/brake"]
-      || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
-      || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"]
+      if s.Effect == "Allow" && (s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
+        || s.Action == ["cloudwatch:SetAlarmState"] && s.Resource == ["arn:aws:cloudwatch:us-east-1:123456789012:alarm:demo-spend-rate"]
+        || s.Action == ["ssm:PutParameter"] && s.Resource == ["arn:aws:ssm:us-east-1:123456789012:parameter/sekisho/demo/brake"]
+        || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
+      || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"])
     ]
     error_message = "The brake changes the functions, the alarms and the parameter that are its own, and no others."
   }
 
   assert {
-    condition     = jsondecode(aws_iam_role_policy.memory.policy).Statement[0].Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] == ["brake#*"]
+    condition = jsondecode(aws_iam_role_policy.memory.policy).Statement == [{
+      Effect    = "Allow"
+      Action    = ["dynamodb:GetItem", "dynamodb:PutItem"]
+      Resource  = ["arn:aws:dynamodb:us-east-1:123456789012:table/demo-accounts"]
+      Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["brake#*"] } }
+    }]
     error_message = "Of the accounts table, the brake reaches only its own item."
   }
 
   assert {
-    condition     = jsondecode(aws_iam_role_policy.stage.policy).Statement[0].Resource == ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
-    error_message = "The brake switches one stage."
+    condition = jsondecode(aws_iam_role_policy.stage.policy).Statement == [{
+      Effect   = "Allow"
+      Action   = ["apigateway:GET", "apigateway:PATCH"]
+      Resource = ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
+    }]
+    error_message = "The brake reads and changes one stage."
   }
 
   assert {
