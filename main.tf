@@ -202,7 +202,7 @@ module "observability" {
       log_group            = function.log_group
       memory_mb            = function.applied.memory_mb
       architecture         = function.applied.architecture
-      reserved_concurrency = function.applied.reserved_concurrency
+      reserved_concurrency = try(local.functions[name].reserved_concurrency, -1) # as declared, also while the brake is on
     }
   }
 

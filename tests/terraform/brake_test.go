@@ -172,6 +172,9 @@ func verifyBrakeByHand(t *testing.T, s *stack.Stack, outputs stack.Outputs) {
 	if out := run("off"); !strings.Contains(out, "The brake is off") {
 		t.Errorf("off: %s", out)
 	}
+	// The outputs were written while the brake was on.
+	timed(t, "plan after the release", func() error { _, err := s.Plan(t, t.Context()); return err })
+	timed(t, "apply after the release", func() error { return s.Apply(t, t.Context()) })
 	for name, state := range alarmStates(t, outputs) {
 		if state != "OK" {
 			t.Errorf("%s is %s after the release: it can't trip the brake again", name, state)

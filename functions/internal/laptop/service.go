@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -124,7 +125,7 @@ func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 	if g.StageVariables == nil {
 		g.StageVariables = s.api.StageVariables["open"]
 	}
-	if s.Functions.Find(Settle) == "" {
+	if !slices.Contains(s.Functions.Names(), Settle) {
 		return nil, fmt.Errorf("function %s is missing: nothing would give back the units of failed calls", Settle)
 	}
 	s.subscription = lambda.NewSubscription(s.Functions, Settle, "/sekisho/"+g.Stage+"/access", s.log)
