@@ -14,19 +14,25 @@ locals {
 
   names = toset(concat(["authorizer", "settle"], local.served))
 
-  # What starts a function, and how many starts a call of every method comes to. A method that
-  # asks for a key starts the authorizer; a record of the log starts settle, three times if it
-  # fails.
+  # Every method of the stage, as API Gateway throttles it: ANY is a method for each verb, and each
+  # of them has the throttle to itself.
+  verbs = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
+  methods = merge(flatten([
+    for path, item in local.contract.paths : [
+      for member, operation in item : {
+        for verb in member == "x-amazon-apigateway-any-method" ? local.verbs : [upper(member)] : "${verb} ${path}" => {
+          function = try(operation.x-sekisho.function, null)
+          key      = length(try(operation.security, local.contract.security)) > 0
+          closed   = try(operation.x-sekisho.braked, contains(local.brake.functions, operation.x-sekisho.function), false)
+        }
+      } if can(operation.responses)
+    ]
+  ])...)
+
+  # What starts a function.
   started_by = merge(
     { for name in toset(local.served) : name => "api" },
     { authorizer = "authorizer", settle = "log", mcp = "proxy" },
-  )
-  methods = merge(
-    { for name in local.names : name => length([for function in local.served : function if function == name]) },
-    {
-      authorizer = length([for operation in local.operations : operation if length(try(operation.security, local.contract.security)) > 0])
-      settle     = 3 * length(local.operations)
-    },
   )
 
   # The contract's table: an entry says what differs from the default's.

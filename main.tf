@@ -87,7 +87,7 @@ module "function" {
   runtime              = each.value.runtime
   environment          = each.value.environment
   statements           = each.value.statements
-  reserved_concurrency = each.value.reserved_concurrency
+  reserved_concurrency = module.brake.on && contains(local.brake.functions, each.key) ? 0 : each.value.reserved_concurrency
   log_retention_days   = var.observability.log_retention_days
   traffic              = each.value.traffic
   # A wrong key is an error that the authorizer returns: API Gateway knows no other way to a 401.
@@ -101,8 +101,9 @@ module "api" {
   contract = local.contract_path
   location = local.location
   stage    = var.api.stage
-  throttle = merge(var.api.throttle, { methods = merge(local.quiet, var.api.throttle.methods) })
+  throttle = merge(var.api.throttle, { methods = local.throttled })
   waf      = var.api.waf
+  braked   = module.brake.on
   domain   = var.api.domain
 
   functions = {
@@ -132,16 +133,22 @@ locals {
       burst           = var.api.throttle.burst == -1 ? 10 : min(10, var.api.throttle.burst)
     } if contains(["GET /v1/health", "POST /register"], "${operation.verb} ${operation.path}")
   }
+
+  # Of the verbs that ANY stands for, the brake closes all or none.
+  throttled = {
+    for name, throttle in merge(local.quiet, var.api.throttle.methods) : name => merge(throttle, {
+      closed = module.brake.on && try(local.methods[replace(name, "/^ANY /", "POST ")].closed, false)
+    })
+  }
 }
 
-# What the functions run with, for those who price it: started_by and methods say what bounds
-# how often each of them starts.
+# What the functions run with, for those who price it: started_by says what bounds how often each
+# of them starts.
 locals {
   deployed = {
     for name, function in local.functions : name => {
       name                 = "${var.name}-${name}"
       started_by           = local.started_by[name]
-      methods              = local.methods[name]
       memory_mb            = function.runtime.memory_mb
       timeout_seconds      = function.runtime.timeout_seconds
       architecture         = function.runtime.architecture
@@ -169,15 +176,34 @@ module "spend_alarm" {
   tags       = local.location.tags
 }
 
+# What bounds an hour, for Terraform and for `sekisho worst-case`.
+locals {
+  ceilings = {
+    prices                 = module.spend_alarm.prices.usd
+    note                   = module.spend_alarm.prices.note
+    throttle               = { rate_per_second = var.api.throttle.rate_per_second, burst = var.api.throttle.burst }
+    functions              = merge(local.deployed, { brake = merge(local.brake.runtime, { started_by = "messages", reserved_concurrency = -1 }) })
+    tables                 = { for role in keys(module.usage.names) : role => var.tables.max_units_per_second }
+    unreserved_concurrency = max(0, local.quota - local.reserved)
+    braked                 = local.brake.functions
+    trip                   = module.spend_alarm.trip
+  }
+}
+
 module "worst_case" {
   source = "./modules/worst_case"
 
-  prices                 = module.spend_alarm.prices
-  trip                   = module.spend_alarm.trip
-  api                    = merge(var.api.throttle, { methods = length(local.operations) })
-  functions              = merge(local.deployed, { brake = merge(local.brake.runtime, { methods = 0 }) })
-  tables                 = { for role in keys(module.usage.names) : role => var.tables.max_units_per_second }
-  unreserved_concurrency = max(0, local.quota - local.reserved)
+  prices                 = local.ceilings.prices
+  trip                   = local.ceilings.trip
+  methods                = { for name, method in local.methods : name => merge(method, local.ceilings.throttle) }
+  functions              = local.ceilings.functions
+  tables                 = local.ceilings.tables
+  unreserved_concurrency = local.ceilings.unreserved_concurrency
+
+  most = merge(
+    { for name, row in jsondecode(file("${path.module}/functions/internal/money/worstcase/most.json")) : name => row.value },
+    { answer_bytes = local.contract.x-sekisho-limits.answer_bytes },
+  )
 }
 
 module "brake" {
@@ -195,7 +221,7 @@ module "brake" {
 
   obeys = {
     topic_name     = module.alerts.topic_name
-    alarm_names    = [module.spend_alarm.name]
+    alarm_names    = module.spend_alarm.names
     budget_name    = module.alerts.budget_name
     budget_percent = var.cost.brake.percent
   }
@@ -217,7 +243,7 @@ module "observability" {
       log_group            = function.log_group
       memory_mb            = function.applied.memory_mb
       architecture         = function.applied.architecture
-      reserved_concurrency = function.applied.reserved_concurrency
+      reserved_concurrency = try(local.functions[name].reserved_concurrency, -1) # as declared, also while the brake is on
     }
   }
 
@@ -230,5 +256,13 @@ module "observability" {
     name             = module.api.name
     stage            = module.api.stage
     access_log_group = module.api.access_log_group
+  }
+}
+
+# A deploy while the brake is on may be the cure, so it is not refused; but it says what it does.
+check "brake" {
+  assert {
+    condition     = !module.brake.on
+    error_message = "The brake of ${var.name} is on. This leaves it on: functions that it stopped stay at 0, and its methods stay closed. To release it: ${module.brake.release}"
   }
 }

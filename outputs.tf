@@ -73,7 +73,7 @@ output "concurrency" {
 }
 
 output "worst_case_usd_per_hour" {
-  description = "The most that an hour can cost, computed from the ceilings: usd, or null and in unbounded what to set; parts with their arithmetic."
+  description = "The most that an hour can cost, computed from the ceilings: usd, or null and in unbounded what to set. `sekisho worst-case` shows the arithmetic."
   value       = module.worst_case.usd_per_hour
 }
 
@@ -82,10 +82,20 @@ output "worst_case_usd_before_brake" {
   value       = module.worst_case.usd_before_brake
 }
 
+output "worst_case_usd_while_braked" {
+  description = "The most that an hour can cost while the brake is on."
+  value       = module.worst_case.usd_while_braked
+}
+
+output "ceilings" {
+  description = "What bounds an hour's cost, for `sekisho worst-case` to read from a plan, a state or the outputs."
+  value       = local.ceilings
+}
+
 output "live_alarm" {
-  description = "The alarm on dollars per hour: its names, the usd_per_hour at which it trips, and delay_seconds until everything is stopped."
+  description = "The alarms on dollars per hour: their names, the usd_per_hour at which they trip, and delay_seconds until everything is stopped."
   value = {
-    names         = [module.spend_alarm.name]
+    names         = module.spend_alarm.names
     usd_per_hour  = module.spend_alarm.trip.usd_per_hour
     delay_seconds = module.spend_alarm.trip.delay_seconds
   }

@@ -325,7 +325,7 @@ variable "cost" {
     Money.
       - emails: who hears about it.
       - monthly_usd: the monthly budget.
-      - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it.
+      - actual_percent, forecast_percent: the percentages of it, spent or forecast, at which they hear of it. Each is announced once a month, so those above brake.percent put a brake on again that was released.
       - anomaly_usd: from how many dollars an anomaly is worth a message.
       - monitor_arn: the account's SERVICE anomaly monitor, which `aws ce get-anomaly-monitors` shows; null for no word about anomalies.
       - own_monitor: makes one over this stack's tag instead, which AWS allows in a management account only.
@@ -336,7 +336,7 @@ variable "cost" {
   type = object({
     emails           = optional(list(string), [])
     monthly_usd      = optional(number, 10)
-    actual_percent   = optional(list(number), [50, 80, 100])
+    actual_percent   = optional(list(number), [50, 80, 100, 120, 150, 200])
     forecast_percent = optional(list(number), [100])
     anomaly_usd      = optional(number, 5)
     monitor_arn      = optional(string)

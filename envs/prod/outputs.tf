@@ -14,13 +14,23 @@ output "sizing" {
 }
 
 output "worst_case_usd_per_hour" {
-  description = "The most that an hour can cost, from the ceilings, with the arithmetic of each part."
+  description = "The most that an hour can cost, from the ceilings; `sekisho worst-case` shows the arithmetic."
   value       = module.sekisho.worst_case_usd_per_hour
 }
 
 output "worst_case_usd_before_brake" {
   description = "The most that a runaway can cost until the brake has stopped it."
   value       = module.sekisho.worst_case_usd_before_brake
+}
+
+output "worst_case_usd_while_braked" {
+  description = "The most that an hour can cost while the brake is on."
+  value       = module.sekisho.worst_case_usd_while_braked
+}
+
+output "ceilings" {
+  description = "What bounds an hour's cost, for `sekisho worst-case` to read."
+  value       = module.sekisho.ceilings
 }
 
 output "brake" {

@@ -57,7 +57,7 @@ observability = {
 cost = {
   emails         = ["finance@example.com"]
   monthly_usd    = 100
-  actual_percent = [50, 80, 100]
+  actual_percent = [50, 80, 100, 120, 150, 200]
   # monitor_arn  = "arn:aws:ce::123456789012:anomalymonitor/…"
 }
 

@@ -75,7 +75,7 @@ variable "budget" {
   EOT
   type = object({
     monthly_usd      = optional(number, 10)
-    actual_percent   = optional(list(number), [50, 80, 100])
+    actual_percent   = optional(list(number), [50, 80, 100, 120, 150, 200])
     forecast_percent = optional(list(number), [100])
   })
   default  = {}

@@ -63,8 +63,7 @@ resource "aws_api_gateway_stage" "this" {
   deployment_id = aws_api_gateway_deployment.this.id
   stage_name    = var.stage
 
-  # The brake sets the other set; the next apply puts these back.
-  variables = local.contract.x-sekisho-stage-variables.open
+  variables = local.contract.x-sekisho-stage-variables[var.braked ? "braked" : "open"]
   tags      = var.location.tags
 
   access_log_settings {

@@ -18,8 +18,8 @@ resource "aws_api_gateway_method_settings" "own" {
   method_path = local.method_paths[each.key]
 
   settings {
-    throttling_rate_limit  = each.value.rate_per_second
-    throttling_burst_limit = each.value.burst
+    throttling_rate_limit  = each.value.closed ? 0 : each.value.rate_per_second
+    throttling_burst_limit = each.value.closed ? 0 : each.value.burst
     metrics_enabled        = false
     logging_level          = "OFF"
     data_trace_enabled     = false

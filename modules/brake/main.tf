@@ -1,13 +1,16 @@
 # A function on the topic that stops what spends. Three policies say what it may do. The first
 # two are known when planning, so that a plan shows them; the third names the API, whose ID is
-# not.
+# not. IAM knows no part of a stage: that the function changes only variables and throttles is in
+# its code.
 
 locals {
-  account = var.location.account_id
-  name    = "${var.name}-brake"
-  lambda  = "arn:${var.location.partition}:lambda:${var.location.region}:${local.account}:function"
-  stage   = "arn:${var.location.partition}:apigateway:${var.location.region}::/restapis/${var.api.id}/stages/${var.api.stage}"
-  topic   = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}:${var.obeys.topic_name}"
+  account   = var.location.account_id
+  name      = "${var.name}-brake"
+  lambda    = "arn:${var.location.partition}:lambda:${var.location.region}:${local.account}:function"
+  stage     = "arn:${var.location.partition}:apigateway:${var.location.region}::/restapis/${var.api.id}/stages/${var.api.stage}"
+  alarm     = "arn:${var.location.partition}:cloudwatch:${var.location.region}:${local.account}:alarm"
+  parameter = "/sekisho/${var.name}/brake"
+  topic     = "arn:${var.location.partition}:sns:${var.location.region}:${local.account}:${var.obeys.topic_name}"
 }
 
 module "function" {
@@ -28,6 +31,7 @@ module "function" {
     SEKISHO_BRAKE_ALARMS         = join(",", var.obeys.alarm_names)
     SEKISHO_BRAKE_BUDGET         = var.obeys.budget_name
     SEKISHO_BRAKE_BUDGET_PERCENT = tostring(var.obeys.budget_percent)
+    SEKISHO_BRAKE_PARAMETER      = aws_ssm_parameter.this.name
     SEKISHO_API_ID               = var.api.id
     SEKISHO_STAGE                = var.api.stage
     SEKISHO_ACCOUNTS_TABLE       = var.accounts_table
@@ -39,7 +43,24 @@ module "function" {
       resources = [for function in var.functions : "${local.lambda}:${function}"]
     },
     { actions = ["sns:Publish"], resources = [local.topic] },
+    { actions = ["cloudwatch:SetAlarmState"], resources = [for name in var.obeys.alarm_names : "${local.alarm}:${name}"] },
+    { actions = ["ssm:PutParameter"], resources = ["arn:${var.location.partition}:ssm:${var.location.region}:${local.account}:parameter${local.parameter}"] },
   ]
+}
+
+# Whether the brake is on, for Terraform to read: a plan that finds "braked" here leaves what is
+# stopped at 0. Without it, any apply would put back the declared values, and release the brake in
+# silence.
+resource "aws_ssm_parameter" "this" {
+  name           = local.parameter
+  description    = "Whether the brake of ${var.name} is on: open or braked. The brake writes it."
+  type           = "String"
+  insecure_value = "open"
+  tags           = var.location.tags
+
+  lifecycle {
+    ignore_changes = [insecure_value]
+  }
 }
 
 # The accounts table holds keys and users too: the brake reaches only its own item.

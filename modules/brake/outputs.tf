@@ -1,3 +1,8 @@
+output "on" {
+  description = "Whether the brake is on, as it was when the state was refreshed."
+  value       = aws_ssm_parameter.this.insecure_value == "braked"
+}
+
 output "release" {
   description = "The command that releases the brake."
   value       = "sekisho brake off --region ${var.location.region} --function ${local.name}"

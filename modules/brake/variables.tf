@@ -64,7 +64,7 @@ variable "functions" {
 
 variable "api" {
   description = <<-EOT
-    The API whose variables the brake switches.
+    The API whose methods the brake closes.
       - id: of the REST API.
       - stage: name of its stage.
   EOT

@@ -12,7 +12,9 @@ locals {
   gb_second      = { arm64 = var.money.prices.lambda_arm64_gb_second, x86_64 = var.money.prices.lambda_x86_64_gb_second }
 
   spent_metrics = concat(
-    [{ id = "requests", metric = concat(["AWS/ApiGateway", "Count"], local.api_dimensions) }],
+    [{ id = "requests", stat = "Sum", metric = concat(["AWS/ApiGateway", "Count"], local.api_dimensions) }],
+    # AWS bills requests that reach an integration: its latency has a sample for each.
+    [{ id = "billed", stat = "SampleCount", metric = concat(["AWS/ApiGateway", "IntegrationLatency"], local.api_dimensions) }],
     [for i, role in local.functions : { id = "runs${i}", metric = ["AWS/Lambda", "Invocations", "FunctionName", var.functions[role].name] }],
     [for i, role in local.functions : { id = "ms${i}", metric = ["AWS/Lambda", "Duration", "FunctionName", var.functions[role].name] }],
     [for i, role in local.tables : { id = "writes${i}", metric = ["AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", var.tables[role]] }],
@@ -27,7 +29,7 @@ locals {
 
   # Dollars of one period, by part. IDs begin with a small letter, so that parts can be shown.
   spent_expressions = {
-    gateway = "FILL(requests, 0) * ${var.money.prices.apigateway_rest_request}"
+    gateway = "FILL(billed, 0) * ${var.money.prices.apigateway_rest_request}"
     starts  = "${local.sum.runs} * ${var.money.prices.lambda_request}"
     compute = "(${join(" + ", [for i, role in local.functions : "FILL(ms${i}, 0) * ${var.functions[role].memory_mb / 1024} * ${local.gb_second[var.functions[role].architecture]}"])}) / 1000"
     tables  = "${local.sum.writes} * ${var.money.prices.dynamodb_write_unit} + ${local.sum.reads} * ${var.money.prices.dynamodb_read_unit}"
@@ -54,7 +56,7 @@ locals {
         period = 86400
         start  = "-P31D"
         metrics = concat(
-          [for m in local.spent_metrics : concat(m.metric, [{ id = m.id, visible = false }])],
+          [for m in local.spent_metrics : concat(m.metric, [{ id = m.id, stat = lookup(m, "stat", "Sum"), visible = false }])],
           [for id, expression in local.spent_expressions : [{ id = id, expression = expression, label = id, visible = false }]],
           [for e in local.daily_expressions : [e]],
         )
@@ -70,7 +72,7 @@ locals {
         stat    = "Sum"
         period  = 300
         metrics = concat(
-          [for m in local.spent_metrics : concat(m.metric, [{ id = m.id, visible = false }])],
+          [for m in local.spent_metrics : concat(m.metric, [{ id = m.id, stat = lookup(m, "stat", "Sum"), visible = false }])],
           [for id, expression in local.spent_expressions : [{ id = id, expression = expression, label = id, visible = false }]],
           [for id in sort(keys(local.spent_expressions)) : [{ id = "${id}_rate", expression = "12 * ${id}", label = id, visible = true }]],
         )

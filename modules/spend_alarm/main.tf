@@ -1,35 +1,36 @@
 # Dollars per hour, estimated from metrics that AWS keeps anyway. A custom metric would cost more
 # than what it watches.
 #
+# Only what AWS bills is priced. Requests that fail authorization, match no route or are throttled
+# are not billed as requests; a stranger could stop the stack with a few of them a second if they
+# were counted (AWS staff at repost.aws/questions/QUm1jSF1ieSQ25Ol1RzFLysA). They do pay for their
+# record in the log and for their answer, and an authorizer that ran is billed.
+#
 # An alarm reads at most ten metrics, and no SEARCH. Requests, durations and log bytes of each
 # function would be three for every function. So whatever is the same for every call is computed
-# from the gateway's count, and the time of the functions behind the API is bounded by the
+# from the gateway's counts, and the time of the functions behind the API is bounded by the
 # gateway's own clock:
 #
-#   requests        every request, refused ones too (AWS doesn't bill all of those)
-#   integration_ms  how long the gateway waited for functions. No function behind it can bill
-#                   more than that, and none can be forgotten, however many there are.
-#   <function>_ms   time of the functions that the gateway doesn't wait for (the authorizer,
-#                   settle), and of the proxy, which has more memory than the others
-#   <proxy>_runs    requests that start one function instead of two
+#   requests          every request, for its bytes
+#   billed            requests that reached an integration, which is what AWS bills
+#   integration_ms    how long the gateway waited for functions. No function behind it can bill
+#                     more than that, and none can be forgotten, however many there are. It is
+#                     priced by the one with the most memory.
+#   <function>_ms     time of the functions that the gateway doesn't wait for: the authorizer, settle
+#   <authorizer>_runs starts of the authorizer
 #   <table>_writes, <table>_reads   units consumed
 #
 # The estimate is therefore slightly high, and nothing that an agent can cause is outside it.
 
 locals {
-  period_seconds = 60
+  # Bytes: an access record, the lines of one function and a refusal with its headers, as measured,
+  # and an answer of twice the usual size. No metric has the bytes of answers, so large ones are
+  # underestimated. modules/worst_case has the most that each can be.
+  usual = { record_bytes = 400, line_bytes = 250, refusal_bytes = 800, answer_bytes = 2048 }
 
-  # Bytes of a usual call, measured: an access record of 600, a line of 300 from each of two or
-  # three functions, and an answer of 2 KB. modules/worst_case has the most that they can be.
-  usual = { log_bytes = 1500, answer_bytes = 2048 }
-
-  # At most this many starts for one request: the authorizer, the function behind the route,
-  # and settle if the call failed.
-  starts_per_request = 3
-
-  alone   = { for role, f in var.functions : role => f if f.started_by != "api" }
-  proxies = { for role, f in var.functions : role => f if f.started_by == "proxy" }
-  behind  = { for role, f in var.functions : role => f if f.started_by == "api" }
+  alone       = { for role, f in var.functions : role => f if contains(["authorizer", "log"], f.started_by) }
+  authorizers = { for role, f in var.functions : role => f if f.started_by == "authorizer" }
+  behind      = { for role, f in var.functions : role => f if contains(["api", "proxy"], f.started_by) }
 
   # Metric math takes no hyphens in an ID.
   id = { for role in concat(keys(var.functions), keys(var.tables)) : role => replace(role, "-", "_") }
@@ -42,49 +43,60 @@ locals {
 
   metrics = merge(
     {
-      requests       = { namespace = "AWS/ApiGateway", metric = "Count", dimensions = local.api_dimensions }
-      integration_ms = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", dimensions = local.api_dimensions }
+      requests       = { namespace = "AWS/ApiGateway", metric = "Count", stat = "Sum", dimensions = local.api_dimensions }
+      billed         = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", stat = "SampleCount", dimensions = local.api_dimensions }
+      integration_ms = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", stat = "Sum", dimensions = local.api_dimensions }
     },
-    { for role, f in local.alone : "${local.id[role]}_ms" => { namespace = "AWS/Lambda", metric = "Duration", dimensions = { FunctionName = f.name } } },
-    { for role, f in local.proxies : "${local.id[role]}_runs" => { namespace = "AWS/Lambda", metric = "Invocations", dimensions = { FunctionName = f.name } } },
-    { for role, name in var.tables : "${local.id[role]}_writes" => { namespace = "AWS/DynamoDB", metric = "ConsumedWriteCapacityUnits", dimensions = { TableName = name } } },
-    { for role, name in var.tables : "${local.id[role]}_reads" => { namespace = "AWS/DynamoDB", metric = "ConsumedReadCapacityUnits", dimensions = { TableName = name } } },
+    { for role, f in local.alone : "${local.id[role]}_ms" => { namespace = "AWS/Lambda", metric = "Duration", stat = "Sum", dimensions = { FunctionName = f.name } } },
+    { for role, f in local.authorizers : "${local.id[role]}_runs" => { namespace = "AWS/Lambda", metric = "Invocations", stat = "Sum", dimensions = { FunctionName = f.name } } },
+    { for role, name in var.tables : "${local.id[role]}_writes" => { namespace = "AWS/DynamoDB", metric = "ConsumedWriteCapacityUnits", stat = "Sum", dimensions = { TableName = name } } },
+    { for role, name in var.tables : "${local.id[role]}_reads" => { namespace = "AWS/DynamoDB", metric = "ConsumedReadCapacityUnits", stat = "Sum", dimensions = { TableName = name } } },
   )
 
-  # A metric without a datapoint in a minute would leave the whole sum without one.
-  filled     = { for id in keys(local.metrics) : id => "FILL(${id}, 0)" }
-  proxied_ms = join(" + ", [for role in keys(local.proxies) : local.filled["${local.id[role]}_ms"]])
-  runs       = join(" - ", concat(["${local.starts_per_request} * ${local.filled.requests}"], [for role in keys(local.proxies) : local.filled["${local.id[role]}_runs"]]))
+  # A metric without a datapoint in a period would leave the whole sum without one.
+  filled = { for id in keys(local.metrics) : id => "FILL(${id}, 0)" }
+  runs   = join(" + ", concat(["0"], [for role in keys(local.authorizers) : local.filled["${local.id[role]}_runs"]]))
 
+  # Dollars of one period.
   expressions = {
-    # What the gateway waited for other than the proxies. The metrics of one call can fall into
-    # two minutes, so the difference may dip below zero.
-    behind_ms = (
-      length(local.proxies) == 0
-      ? local.filled.integration_ms
-      : "IF(${local.filled.integration_ms} > (${local.proxied_ms}), ${local.filled.integration_ms} - (${local.proxied_ms}), 0)"
-    )
-    gateway_usd = "${local.filled.requests} * ${local.priced.apigateway_rest_request}"
-    starts_usd  = "(${local.runs}) * ${local.priced.lambda_request}"
+    gateway_usd = "${local.filled.billed} * ${local.priced.apigateway_rest_request}"
+    # The function behind each billed request, the authorizer, and settle for each call that the
+    # authorizer saw, as if every one failed.
+    starts     = "${local.filled.billed} + 2 * (${local.runs})"
+    starts_usd = "starts * ${local.priced.lambda_request}"
     compute_usd = "(${join(" + ", concat(
       [for role, f in local.alone : "${local.filled["${local.id[role]}_ms"]} * ${f.memory_mb / 1024} * ${local.per_gb_second[role]}"],
-      ["behind_ms * ${local.behind_gb} * ${local.behind_price}"],
+      ["${local.filled.integration_ms} * ${local.behind_gb} * ${local.behind_price}"],
     ))}) / 1000"
     tables_usd = join(" + ", [
       "(${join(" + ", [for role in keys(var.tables) : local.filled["${local.id[role]}_writes"]])}) * ${local.priced.dynamodb_write_unit}",
       "(${join(" + ", [for role in keys(var.tables) : local.filled["${local.id[role]}_reads"]])}) * ${local.priced.dynamodb_read_unit}",
     ])
-    bytes_usd    = "${local.filled.requests} * (${local.usual.log_bytes} * ${local.priced.logs_ingested_gb} + ${local.usual.answer_bytes} * ${local.priced.data_out_gb}) / 1000000000"
-    usd_per_hour = "${3600 / local.period_seconds} * (gateway_usd + starts_usd + compute_usd + tables_usd + bytes_usd)"
+    logs_usd = "(${local.filled.requests} * ${local.usual.record_bytes} + starts * ${local.usual.line_bytes}) * ${local.priced.logs_ingested_gb} / 1000000000"
+    # A request that is not billed is answered by a refusal. Two metrics of one request can fall
+    # into two periods, so the difference may dip below zero.
+    answers_usd = "(IF(${local.filled.requests} > ${local.filled.billed}, ${local.filled.requests} - ${local.filled.billed}, 0) * ${local.usual.refusal_bytes} + ${local.filled.billed} * ${local.usual.answer_bytes}) * ${local.priced.data_out_gb} / 1000000000"
+  }
+
+  # Two alarms on the same expressions. The short one sees a runaway in minutes, and lets a busy
+  # minute or two pass. What comes and goes never has enough minutes for it, so the long one looks
+  # at the average of ten.
+  alarms = {
+    short = { name = "${var.name}-spend-rate", period = 60, datapoints = var.trip.datapoints, of = var.trip.of }
+    long  = { name = "${var.name}-spend-average", period = 600, datapoints = 1, of = 1 }
   }
 
   # From the first expensive minute until the last function has stopped.
-  delay = {
-    datapoints = var.trip.datapoints * local.period_seconds
-    metrics    = 120 # until a minute's metrics are there
-    alarm      = 60  # until the alarm looks
-    stop       = 60  # the message, the brake, and calls that still run (29 seconds at most)
+  until_seen = {
+    metrics = 120 # until a minute's metrics are there
+    alarm   = 60  # until the alarm looks
+    stop    = 60  # the message, the brake, and calls that still run (29 seconds at most)
   }
+  delays = { for role, a in local.alarms : role => a.datapoints * a.period + sum(values(local.until_seen)) }
+
+  # What the short alarm never sees is expensive in one minute fewer than it waits for.
+  unseen_share  = (var.trip.datapoints - 1) / var.trip.of
+  worst_seconds = max(local.delays.short, local.unseen_share * local.delays.long)
 }
 
 locals {
@@ -93,8 +105,10 @@ locals {
 }
 
 resource "aws_cloudwatch_metric_alarm" "this" {
-  alarm_name        = "${var.name}-spend-rate"
-  alarm_description = "${var.name} spends more than ${var.trip.usd_per_hour} USD an hour, estimated from AWS's own metrics in ${var.trip.datapoints} of the last ${var.trip.of} minutes. ${local.text} Playbook: ${var.playbooks}/spend-rate.md"
+  for_each = local.alarms
+
+  alarm_name        = each.value.name
+  alarm_description = "${var.name} spends more than ${var.trip.usd_per_hour} USD an hour, estimated from AWS's own metrics ${each.key == "short" ? "in ${each.value.datapoints} of the last ${each.value.of} minutes" : "over the last ${each.value.period / 60} minutes"}. ${local.text} Playbook: ${var.playbooks}/spend-rate.md"
 
   dynamic "metric_query" {
     for_each = local.metrics
@@ -107,14 +121,16 @@ resource "aws_cloudwatch_metric_alarm" "this" {
         namespace   = metric_query.value.namespace
         metric_name = metric_query.value.metric
         dimensions  = metric_query.value.dimensions
-        period      = local.period_seconds
-        stat        = "Sum"
+        period      = each.value.period
+        stat        = metric_query.value.stat
       }
     }
   }
 
   dynamic "metric_query" {
-    for_each = local.expressions
+    for_each = merge(local.expressions, {
+      usd_per_hour = "${3600 / each.value.period} * (${join(" + ", [for id in keys(local.expressions) : id if endswith(id, "_usd")])})"
+    })
 
     content {
       id          = metric_query.key
@@ -126,8 +142,8 @@ resource "aws_cloudwatch_metric_alarm" "this" {
 
   comparison_operator = "GreaterThanThreshold"
   threshold           = var.trip.usd_per_hour
-  evaluation_periods  = var.trip.of
-  datapoints_to_alarm = var.trip.datapoints
+  evaluation_periods  = each.value.of
+  datapoints_to_alarm = each.value.datapoints
   treat_missing_data  = "notBreaching"
   alarm_actions       = var.topic_arns
   ok_actions          = var.topic_arns
@@ -136,7 +152,12 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   lifecycle {
     precondition {
       condition     = length(local.metrics) <= 10
-      error_message = "An alarm can read 10 metrics, and these are ${length(local.metrics)}: ${join(", ", keys(local.metrics))}. One authorizer, one proxy, one function on the log and two tables make 10."
+      error_message = "An alarm can read 10 metrics, and these are ${length(local.metrics)}: ${join(", ", keys(local.metrics))}. One authorizer, one function on the log and two tables make 10."
     }
   }
+}
+
+moved {
+  from = aws_cloudwatch_metric_alarm.this
+  to   = aws_cloudwatch_metric_alarm.this["short"]
 }

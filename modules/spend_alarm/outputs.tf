@@ -1,14 +1,17 @@
-output "name" {
-  description = "Name of the alarm, for the brake to obey."
-  value       = aws_cloudwatch_metric_alarm.this.alarm_name
+output "names" {
+  description = "Names of the two alarms, for the brake to obey."
+  value       = [for a in values(local.alarms) : a.name]
 }
 
 output "trip" {
-  description = "When it trips and what follows: usd_per_hour, delay_seconds from the first expensive minute until the last function has stopped, and how that adds up."
+  description = "When they trip and what follows: usd_per_hour; delay_seconds, the most of a runaway that is paid for from its first minute until the last function has stopped; and how that adds up."
   value = {
     usd_per_hour  = var.trip.usd_per_hour
-    delay_seconds = sum(values(local.delay))
-    how           = "${var.trip.datapoints} minutes above ${var.trip.usd_per_hour} USD an hour, ${local.delay.metrics} s until metrics are there, ${local.delay.alarm} s until the alarm looks, ${local.delay.stop} s for the message, the brake and running calls"
+    delay_seconds = local.worst_seconds
+    how = join("", [
+      "${var.trip.datapoints} minutes above ${var.trip.usd_per_hour} USD an hour, ${local.until_seen.metrics} s until metrics are there, ${local.until_seen.alarm} s until the alarm looks, ${local.until_seen.stop} s for the message, the brake and running calls",
+      local.worst_seconds > local.delays.short ? "; what comes and goes is seen after ${local.delays.long} s, in ${var.trip.datapoints - 1} of ${var.trip.of} minutes" : "",
+    ])
   }
 }
 

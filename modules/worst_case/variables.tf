@@ -1,14 +1,27 @@
 variable "prices" {
+  description = "Prices in US dollars for one, by the names of the table of prices: the output `prices.usd` of spend_alarm."
+  type        = map(number)
+  nullable    = false
+}
+
+variable "most" {
   description = <<-EOT
-    Prices in US dollars for one, by the names of the table of prices: the output `prices` of spend_alarm.
-      - usd: as numbers.
-      - usd_for_one: as terms of arithmetic, such as "3.5 / 1000000".
-      - note: where they hold.
+    The most that one request can come to, and the account's own limit on requests.
+      - log_bytes, answer_bytes, write_units, read_units: of a request that is let through.
+      - record_bytes, refusal_bytes: of one that is refused.
+      - deliveries: how often a record starts the function on the log.
+      - account_per_second, account_burst: requests that API Gateway takes for the whole account.
   EOT
   type = object({
-    usd         = map(number)
-    usd_for_one = map(string)
-    note        = string
+    log_bytes          = number
+    answer_bytes       = number
+    write_units        = number
+    read_units         = number
+    record_bytes       = number
+    refusal_bytes      = number
+    deliveries         = number
+    account_per_second = number
+    account_burst      = number
   })
   nullable = false
 }
@@ -18,39 +31,41 @@ variable "trip" {
     When the brake comes: the output `trip` of spend_alarm.
       - usd_per_hour: above how many US dollars an hour the alarm trips.
       - delay_seconds: from the first expensive minute until the last function has stopped.
-      - how: how that adds up.
   EOT
   type = object({
     usd_per_hour  = number
     delay_seconds = number
-    how           = string
   })
   nullable = false
 }
 
-variable "api" {
+variable "methods" {
   description = <<-EOT
-    The API's ceilings.
-      - methods: how many methods the stage has.
-      - rate_per_second, burst: the throttle of each method; -1 for none.
+    The stage's methods, such as "GET /v1/postal", each of which API Gateway throttles for itself.
+      - function: the one that it starts, null for none.
+      - key: whether it asks for a key, and so starts the authorizer.
+      - closed: whether the brake closes it.
+      - rate_per_second, burst: its throttle; -1 for none.
   EOT
-  type = object({
-    methods         = number
+  type = map(object({
+    function        = optional(string)
+    key             = bool
+    closed          = bool
     rate_per_second = number
     burst           = number
-  })
+  }))
   nullable = false
 }
 
 variable "functions" {
   description = <<-EOT
     The functions and their ceilings, by role such as mcp.
-      - methods: how many starts a call of every method of the API comes to; 0 for a function that messages start.
+      - started_by: authorizer, log or messages; anything else by its methods.
       - memory_mb, timeout_seconds, architecture: what it runs with.
       - reserved_concurrency: how many run at once; -1 for as many as the account has left.
   EOT
   type = map(object({
-    methods              = number
+    started_by           = string
     memory_mb            = number
     timeout_seconds      = number
     architecture         = optional(string, "arm64")

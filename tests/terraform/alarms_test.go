@@ -16,7 +16,7 @@ type alarm struct {
 	periods                       float64 // of five minutes each
 }
 
-// checkAlarms: each alarm watches what its name says. The one on dollars is TestMoney's.
+// checkAlarms: each alarm watches what its name says. Those on dollars are TestMoney's.
 func checkAlarms(p planned) (problems []string) {
 	gateway := fmt.Sprintf("ApiName=%s Stage=live", p.name())
 	want := map[string]alarm{
@@ -40,7 +40,7 @@ func checkAlarms(p planned) (problems []string) {
 
 	have := map[string]alarm{}
 	for address, resource := range p.plan.ResourcePlannedValuesMap {
-		if resource.Type != "aws_cloudwatch_metric_alarm" || address == spendRate {
+		if resource.Type != "aws_cloudwatch_metric_alarm" || strings.Contains(address, ".module.spend_alarm.") {
 			continue
 		}
 		values := resource.AttributeValues

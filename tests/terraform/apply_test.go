@@ -48,7 +48,7 @@ func TestApply(t *testing.T) {
 	must(t, err)
 	t.Run("outputs", func(t *testing.T) { verifyOutputs(t, outputs) })
 	verify(t, outputs)
-	t.Run("brake", func(t *testing.T) { verifyBrake(t, outputs) })
+	t.Run("brake", func(t *testing.T) { verifyBrake(t, s, outputs) })
 	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
 	t.Run("another region", func(t *testing.T) { verifyStays(t, s) })
 	t.Run("served", func(t *testing.T) { verifyServed(t, s, outputs) })

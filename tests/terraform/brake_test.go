@@ -11,9 +11,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
+	tfterraform "github.com/gruntwork-io/terratest/modules/terraform"
 
 	"sekisho/tests/awsfake"
 	"sekisho/tests/terraform/stack"
@@ -22,13 +25,13 @@ import (
 const brakeFunction = "sekisho-dev-brake"
 
 // verifyBrake looks at what was applied of the brake, and pulls it.
-func verifyBrake(t *testing.T, outputs stack.Outputs) {
+func verifyBrake(t *testing.T, s *stack.Stack, outputs stack.Outputs) {
 	emulator := reach(cloud.Endpoint)
 	t.Run("subscription", func(t *testing.T) { verifyBrakeSubscription(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("permission", func(t *testing.T) { verifyBrakePermission(t, lambda.NewFromConfig(emulator), outputs) })
 	t.Run("rights", func(t *testing.T) { verifyBrakeRights(t, iam.NewFromConfig(emulator), outputs) })
 	t.Run("environment", func(t *testing.T) { verifyBrakeEnvironment(t, outputs) })
-	t.Run("by hand", func(t *testing.T) { verifyBrakeByHand(t, outputs) })
+	t.Run("by hand", func(t *testing.T) { verifyBrakeByHand(t, s, outputs) })
 }
 
 // verifyBrakeSubscription: the function hears everything on the topic. A filter policy would
@@ -119,7 +122,7 @@ func verifyBrakeEnvironment(t *testing.T, outputs stack.Outputs) {
 		"SEKISHO_BRAKE_FUNCTIONS": strings.Join(braked(contract, "sekisho-dev-"), ","), "SEKISHO_BRAKE_TOPIC_ARN": outputs.TopicARN,
 		"SEKISHO_BRAKE_ALARMS": strings.Join(outputs.LiveAlarm.Names, ","), "SEKISHO_BRAKE_BUDGET": "sekisho-dev-monthly",
 		"SEKISHO_BRAKE_BUDGET_PERCENT": "100", "SEKISHO_API_ID": outputs.Applied.APIID, "SEKISHO_STAGE": outputs.Applied.Stage,
-		"SEKISHO_ACCOUNTS_TABLE": outputs.Tables["accounts"],
+		"SEKISHO_ACCOUNTS_TABLE": outputs.Tables["accounts"], "SEKISHO_BRAKE_PARAMETER": "/sekisho/sekisho-dev/brake",
 	}
 	if have := outputs.Applied.Functions["brake"].Environment; !maps.Equal(have, want) {
 		t.Errorf("environment %v, want %v", have, want)
@@ -127,7 +130,7 @@ func verifyBrakeEnvironment(t *testing.T, outputs stack.Outputs) {
 }
 
 // verifyBrakeByHand runs the command that `terraform output brake` prints, and `on` before it.
-func verifyBrakeByHand(t *testing.T, outputs stack.Outputs) {
+func verifyBrakeByHand(t *testing.T, s *stack.Stack, outputs stack.Outputs) {
 	if want := "sekisho brake off --region us-east-1 --function " + brakeFunction; outputs.Brake != want {
 		t.Fatalf("the output is %q, want %q", outputs.Brake, want)
 	}
@@ -146,6 +149,7 @@ func verifyBrakeByHand(t *testing.T, outputs stack.Outputs) {
 	out := run("on")
 	contract, err := readContract(root)
 	must(t, err)
+	setAlarm(t, outputs, "ALARM")
 	for _, function := range braked(contract, "sekisho-dev-") {
 		before := "unreserved"
 		if function == "sekisho-dev-postal" {
@@ -158,11 +162,23 @@ func verifyBrakeByHand(t *testing.T, outputs stack.Outputs) {
 	if variables := stageVariables(t, outputs); variables["unavailable_error"] != "braked" {
 		t.Errorf("stage variables %v", variables)
 	}
+	if !strings.Contains(out, "Closed, at a throttle of 0: DELETE /mcp, ") || !strings.Contains(out, "POST /register") {
+		t.Errorf("no methods in %s", out)
+	}
+	verifyApplyWhileBraked(t, s, outputs)
 	if again := run("on"); !strings.Contains(again, "The brake is on since") {
 		t.Errorf("again: %s", again)
 	}
 	if out := run("off"); !strings.Contains(out, "The brake is off") {
 		t.Errorf("off: %s", out)
+	}
+	// The outputs were written while the brake was on.
+	timed(t, "plan after the release", func() error { _, err := s.Plan(t, t.Context()); return err })
+	timed(t, "apply after the release", func() error { return s.Apply(t, t.Context()) })
+	for name, state := range alarmStates(t, outputs) {
+		if state != "OK" {
+			t.Errorf("%s is %s after the release: it can't trip the brake again", name, state)
+		}
 	}
 	// That everything is as before, the functions' test and the second plan say.
 	verifyFunctions(t, lambda.NewFromConfig(reach(cloud.Endpoint)), outputs)
@@ -175,6 +191,73 @@ func verifyBrakeByHand(t *testing.T, outputs stack.Outputs) {
 	if _, code := binary.Run(t, cloud.Variables(), "brake", "off", "--region", "us-east-1", "--function", "nobody"); code != 2 {
 		t.Errorf("a function that is not there: exit code %d, want 2", code)
 	}
+}
+
+// verifyApplyWhileBraked: an apply, even one that changes something else, leaves the brake on.
+func verifyApplyWhileBraked(t *testing.T, s *stack.Stack, outputs stack.Outputs) {
+	t.Helper()
+	var plan *tfterraform.PlanStruct
+	timed(t, "plan while braked", func() (err error) { plan, err = s.Plan(t, t.Context()); return err })
+	stopped := map[string]bool{}
+	contract, err := readContract(root)
+	must(t, err)
+	for _, name := range braked(contract, "") {
+		stopped[functionModule(name)+"aws_lambda_function.this"] = true
+	}
+	for address, what := range differences(plan) {
+		t.Logf("%s: %s", address, strings.Join(what, " "))
+		if strings.Contains(address, ".module.api.") || strings.Contains(address, "aws_ssm_parameter") {
+			t.Errorf("%s would change: %v", address, what)
+		}
+		// The emulator reads a reserved concurrency of 0 back as -1; what matters is what is planned.
+		change := plan.ResourceChangesMap[address].Change
+		after, _ := change.After.(map[string]any)
+		if n := after["reserved_concurrent_executions"]; stopped[address] && n != 0.0 {
+			t.Errorf("%s would get %v: the plan releases the brake", address, n)
+		}
+		delete(stopped, address)
+	}
+	for address := range stopped {
+		if n := plan.ResourcePlannedValuesMap[address].AttributeValues["reserved_concurrent_executions"]; n != 0.0 {
+			t.Errorf("%s is planned with %v, want 0", address, n)
+		}
+	}
+	timed(t, "apply while braked", func() error { return s.Apply(t, t.Context()) })
+	if variables := stageVariables(t, outputs); variables["unavailable_error"] != "braked" || variables["throttled_error"] != "braked" {
+		t.Errorf("after an apply the stage says %v", variables)
+	}
+	client := lambda.NewFromConfig(reach(cloud.Endpoint))
+	for _, function := range braked(contract, "sekisho-dev-") {
+		got, err := client.GetFunctionConcurrency(t.Context(), &lambda.GetFunctionConcurrencyInput{FunctionName: &function})
+		must(t, err)
+		if n := got.ReservedConcurrentExecutions; n == nil || *n != 0 {
+			t.Errorf("after an apply %s has %v, want 0", function, n)
+		}
+	}
+}
+
+// setAlarm puts the alarms on dollars per hour into a state, which the emulator never does.
+func setAlarm(t *testing.T, outputs stack.Outputs, state types.StateValue) {
+	t.Helper()
+	client := cloudwatch.NewFromConfig(reach(cloud.Endpoint))
+	for _, name := range outputs.LiveAlarm.Names {
+		_, err := client.SetAlarmState(t.Context(), &cloudwatch.SetAlarmStateInput{AlarmName: &name, StateValue: state, StateReason: aws.String("test")})
+		must(t, err)
+	}
+}
+
+func alarmStates(t *testing.T, outputs stack.Outputs) map[string]types.StateValue {
+	t.Helper()
+	got, err := cloudwatch.NewFromConfig(reach(cloud.Endpoint)).DescribeAlarms(t.Context(), &cloudwatch.DescribeAlarmsInput{AlarmNames: outputs.LiveAlarm.Names})
+	must(t, err)
+	states := map[string]types.StateValue{}
+	for _, alarm := range got.MetricAlarms {
+		states[*alarm.AlarmName] = alarm.StateValue
+	}
+	if len(states) != 2 {
+		t.Errorf("alarms %v, want two", states)
+	}
+	return states
 }
 
 func containsLine(text string, words []string) bool {

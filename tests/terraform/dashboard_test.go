@@ -163,6 +163,7 @@ func verifyDollars(t *testing.T, p planned, daily, hourly widget) {
 	none := metricmath.Missing
 	amounts := map[string]float64{
 		"AWS/ApiGateway Count " + p.name():                                    1_000_000,
+		"SampleCount of AWS/ApiGateway IntegrationLatency " + p.name():        900_000,
 		"AWS/Lambda Invocations " + p.name() + "-mcp":                         500_000,
 		"AWS/Lambda Duration " + p.name() + "-mcp":                            40_000_000,
 		"AWS/Lambda Duration " + p.name() + "-settle":                         8_000_000,
@@ -175,7 +176,7 @@ func verifyDollars(t *testing.T, p planned, daily, hourly widget) {
 		amount := amounts[what]
 		frame.Metrics[id] = metricmath.Series{amount, amount, amount, none}
 	}
-	const day = 3.50 + // 1000000 × 3.50 / 1000000
+	const day = 3.15 + // 900000 × 3.50 / 1000000
 		0.10 + // 500000 × 0.20 / 1000000
 		21_000*0.0000133334 + // 40000 s × 0.5 GB + 8000 s × 0.125 GB
 		0.25 + 0.01 + // 400000 × 0.625 / 1000000, 80000 × 0.125 / 1000000
@@ -230,6 +231,9 @@ func (w widget) frame(times []time.Time) (metricmath.Frame, map[string]string) {
 			continue
 		}
 		metrics[id] = fmt.Sprintf("%s %s %s", m[0], m[1], m[3])
+		if stat, _ := options["stat"].(string); stat != "" && stat != "Sum" {
+			metrics[id] = stat + " of " + metrics[id]
+		}
 	}
 	return frame, metrics
 }

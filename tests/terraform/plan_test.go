@@ -127,7 +127,7 @@ func checkGatewayResponses(p planned) (problems []string) {
 		})},
 		"AUTHORIZER_FAILURE":             {"503", retryAfter("'5'")},
 		"AUTHORIZER_CONFIGURATION_ERROR": {"503", retryAfter("'5'")},
-		"THROTTLED":                      {"429", retryAfter("'1'")},
+		"THROTTLED":                      {"429", with(nil)},
 		"INTEGRATION_FAILURE":            {"503", with(nil)},
 		"INTEGRATION_TIMEOUT":            {"504", retryAfter("'2'")},
 		"MISSING_AUTHENTICATION_TOKEN":   {"404", with(nil)},
@@ -479,7 +479,10 @@ func braked(contract description, before string) (list []string) {
 // brakeGrants is the proof that the brake touches the listed functions and no others. Policies of
 // their own say what it may do to its own item and its stage; TestApply looks at those.
 func brakeGrants(contract description) []string {
-	grants := []string{"sns:Publish sekisho-dev-money"}
+	grants := []string{
+		"sns:Publish sekisho-dev-money", "ssm:PutParameter parameter/sekisho/sekisho-dev/brake",
+		"cloudwatch:SetAlarmState alarm:sekisho-dev-spend-rate", "cloudwatch:SetAlarmState alarm:sekisho-dev-spend-average",
+	}
 	for _, function := range braked(contract, "function:sekisho-dev-") {
 		for _, action := range []string{"DeleteFunctionConcurrency", "GetFunctionConcurrency", "PutFunctionConcurrency"} {
 			grants = append(grants, "lambda:"+action+" "+function)

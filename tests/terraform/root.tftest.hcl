@@ -227,7 +227,7 @@ run "alarm_follows_the_budget" {
   command = plan
 
   assert {
-    condition     = output.live_alarm.usd_per_hour == 0.1389 && output.live_alarm.names == ["demo-spend-rate"]
+    condition     = output.live_alarm.usd_per_hour == 0.1389 && toset(output.live_alarm.names) == toset(["demo-spend-rate", "demo-spend-average"])
     error_message = "Unless given, the alarm trips at what uses up the budget over a weekend."
   }
 }

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"sekisho/functions/internal/brake"
 )
 
 type brakeCmd struct {
-	Status brakeStatusCmd `cmd:"" help:"Show whether spending is stopped, since when, why, and each function's reserved concurrency."`
-	On     brakeOnCmd     `cmd:"" help:"Stop spending now: the functions that spend go to reserved concurrency 0."`
-	Off    brakeOffCmd    `cmd:"" help:"Release the brake: every function gets back what it had."`
+	Status brakeStatusCmd `cmd:"" help:"Show whether spending is stopped, since when, why, and what is stopped."`
+	On     brakeOnCmd     `cmd:"" help:"Stop spending now: the functions that spend go to reserved concurrency 0, their methods to a throttle of 0."`
+	Off    brakeOffCmd    `cmd:"" help:"Release the brake: functions and methods get back what they had, and the alarms are armed again."`
 }
 
 // brakeFlags say whose brake it is: that of a laptop's directory, or of a deployment.
@@ -137,7 +138,10 @@ func showBrake(w io.Writer, status brake.Status, t *brakeTarget) error {
 			return err
 		}
 	}
-	if status.State != "off" && status.State != brake.ReleasedByApply {
+	if len(status.Methods) > 0 {
+		fmt.Fprintf(w, "\nClosed, at a throttle of 0: %s\n", strings.Join(status.Methods, ", "))
+	}
+	if status.State != "off" && status.State != brake.ReleasedElsewhere {
 		fmt.Fprintf(w, "\nTo release it: sekisho brake off%s\n", t.flags)
 	}
 	return nil
@@ -156,8 +160,8 @@ func sentence(status brake.Status) string {
 		return "The brake is off."
 	case "on":
 		return "The brake is on" + since + "."
-	case brake.ReleasedByApply:
-		return "The brake is off: a terraform apply has released it. It was on" + since + "."
+	case brake.ReleasedElsewhere:
+		return "The brake is off: it was released by other means than sekisho brake off. It was on" + since + "."
 	default:
 		return fmt.Sprintf("The brake is %s%s, and not done yet.", status.State, since)
 	}

@@ -105,11 +105,11 @@ func TestBrakeOnALaptop(t *testing.T) {
 	if s := brakeStatus(t, "on", "--json", "--data", data, "--reason", "drill"); !s.On || ceilingsOf(s) != stopped || s.Why != "Put on by hand: drill" {
 		t.Errorf("on: %+v, %s", s, ceilingsOf(s))
 	}
-	if code := statusCode(t, base+"/v1/postal/1000001", key); code != http.StatusServiceUnavailable {
-		t.Errorf("a call answers %d, want 503", code)
+	if code := statusCode(t, base+"/v1/postal/1000001", key); code != http.StatusTooManyRequests {
+		t.Errorf("a call answers %d, want 429", code)
 	}
 	out, _, code := sekisho(t, "brake", "status", "--data", data)
-	for _, part := range []string{"The brake is on since ", "Why: Put on by hand: drill", "external  5           0", "To release it: sekisho brake off --data " + data} {
+	for _, part := range []string{"The brake is on since ", "Closed, at a throttle of 0: ", "GET /v1/postal/{postal_code}", "Why: Put on by hand: drill", "external  5           0", "To release it: sekisho brake off --data " + data} {
 		if code != 0 || !strings.Contains(out, part) {
 			t.Errorf("exit code %d, the status lacks %q: %s", code, part, out)
 		}

@@ -41,6 +41,7 @@ const (
 	BrakeAlarms        = "SEKISHO_BRAKE_ALARMS"
 	BrakeBudget        = "SEKISHO_BRAKE_BUDGET"
 	BrakeBudgetPercent = "SEKISHO_BRAKE_BUDGET_PERCENT"
+	BrakeParameter     = "SEKISHO_BRAKE_PARAMETER"
 	APIID              = "SEKISHO_API_ID"
 	Stage              = "SEKISHO_STAGE"
 )

@@ -72,7 +72,7 @@ func (b *Brake) Message(s State, failure error) (subject, text string) {
 	if failure != nil {
 		subject = "Sekisho " + b.Name + ": spending could not be fully stopped"
 		t.Reset()
-		fmt.Fprintf(&t, "The brake tried to stop spending by %s at %s, but some functions could not be stopped:\n\n  %s\n\nIt will try twice more within a few minutes. To check, run the command below with status instead of off.\n\n",
+		fmt.Fprintf(&t, "The brake tried to stop spending by %s at %s, but something could not be stopped:\n\n  %s\n\nIt will try twice more within a few minutes. To check, run the command below with status instead of off.\n\n",
 			b.Name, s.Since.UTC().Format("2006-01-02 15:04:05 UTC"), strings.ReplaceAll(failure.Error(), "\n", "\n  "))
 	}
 	fmt.Fprintf(&t, "WHY\n  %s\n\n", s.Cause.Text)
@@ -80,18 +80,21 @@ func (b *Brake) Message(s State, failure error) (subject, text string) {
 	for _, function := range slices.Sorted(maps.Keys(s.Previous)) {
 		fmt.Fprintf(&t, "  %s (%s)\n", function, Ceiling(s.Previous[function]))
 	}
-	t.WriteString(`None of these can start any more; calls already running end within their timeout.
-
+	fmt.Fprintf(&t, "None of these can start any more; calls already running end within their timeout.\n\nCLOSED (throttled to 0 calls per second, which AWS does not bill)\n")
+	for _, method := range slices.Sorted(maps.Keys(s.Throttles)) {
+		fmt.Fprintf(&t, "  %s\n", method)
+	}
+	t.WriteString(`
 STILL WORKING
-  Keys are checked, and usage, tool settings and health respond. Agents get 503 "braked",
-  are told not to retry, and are not charged.
+  Usage, tool settings and health respond. Agents get "braked" from everything else, are
+  told not to retry, and are not charged.
 
 TO RELEASE
 `)
 	fmt.Fprintf(&t, "  %s\n", b.ReleaseCommand)
-	t.WriteString(`  The next terraform apply also releases it and restores the declared values. Nothing
-  else does: the brake stays on even after the alarm clears. First find out where the money
-  went: sekisho usage shows usage by key.
+	t.WriteString(`  Nothing else does: the brake stays on after the alarm clears, and a terraform apply leaves
+  it on, so that what caused it can be mended first. Find out where the money went: sekisho
+  usage shows usage by key. Once released, the alarms trip it again if spending goes on.
 `)
 	return clip(subject), t.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -15,12 +16,16 @@ type Brake struct {
 	Name string
 	// Functions to stop.
 	Functions []string
+	// Methods to stop, such as GET /v1/postal.
+	Methods []string
 	// ReleaseCommand releases the brake; the announcement quotes it.
 	ReleaseCommand string
 
 	Memory    Memory
 	Ceilings  Ceilings
-	Switch    Switch
+	Stage     Stage
+	Alarms    Alarms
+	Deploys   Deploys
 	Announcer Announcer
 	Now       func() time.Time
 }
@@ -53,7 +58,7 @@ func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, er
 		if err != nil {
 			return Nothing, fmt.Errorf("read the brake's state: %w", err)
 		}
-		live, err := b.Switch.Braked(ctx)
+		live, err := b.Stage.Braked(ctx)
 		if err != nil {
 			return Nothing, fmt.Errorf("read the stage variables: %w", err)
 		}
@@ -83,8 +88,8 @@ func (b *Brake) Trip(ctx context.Context, cause Cause, at time.Time) (Effect, er
 }
 
 // dealtWith is the time before which messages have no effect. If the state says on and the
-// stage variables say off, a `terraform apply` released the brake at an unrecorded time; all
-// we know is that the message that put it on is older than Since.
+// stage variables say off, somebody released the brake by other means, at an unrecorded time;
+// all we know is that the message that put it on is older than Since.
 func (b *Brake) dealtWith(s State, live bool) time.Time {
 	if s.Phase == On && !live {
 		return s.Since
@@ -96,12 +101,12 @@ func (b *Brake) dealtWith(s State, live bool) time.Time {
 // Lambda function runs for at most 15 minutes.
 const lateRun = 15 * time.Minute
 
-// forget drops the recorded ceilings of a released brake, unless the release is recent: a
-// function at 0 may then be the work of a late run, and 0 must not be recorded as what
-// was declared.
+// forget drops what was recorded of a released brake, unless the release is recent: a
+// function or method at 0 may then be the work of a late run, and 0 must not be recorded as
+// what was declared.
 func (s State) forget(now time.Time) State {
 	if now.Sub(s.ReleasedAt) > lateRun {
-		s.Previous = nil
+		s.Previous, s.Throttles = nil, nil
 	}
 	return s
 }
@@ -113,9 +118,9 @@ func (s State) begin(cause Cause, now time.Time) State {
 	return s
 }
 
-// Release releases the brake and restores the recorded ceilings. A function whose ceiling is
-// no longer 0 was changed by somebody else and is left alone. Release is safe to repeat
-// after an error.
+// Release releases the brake, restores the recorded ceilings and throttles, and arms the
+// alarms again. What is no longer 0 was changed by somebody else and is left alone. Release is
+// safe to repeat after an error.
 func (b *Brake) Release(ctx context.Context) (Effect, error) {
 	for range maxRaces {
 		s, err := b.Memory.Load(ctx)
@@ -123,7 +128,7 @@ func (b *Brake) Release(ctx context.Context) (Effect, error) {
 			return Nothing, fmt.Errorf("read the brake's state: %w", err)
 		}
 		if s.Phase == Off {
-			live, err := b.Switch.Braked(ctx)
+			live, err := b.Stage.Braked(ctx)
 			if err != nil {
 				return Nothing, fmt.Errorf("read the stage variables: %w", err)
 			}
@@ -161,7 +166,7 @@ func (b *Brake) Restart(ctx context.Context) error {
 		case Releasing:
 			s.Phase = Off
 		default:
-			s.Phase, s.Previous = Braking, nil
+			s.Phase, s.Previous, s.Throttles = Braking, nil, nil
 		}
 		_, err = b.Memory.Save(ctx, s)
 		switch {
@@ -214,14 +219,17 @@ func (b *Brake) unchanged(ctx context.Context, s State) error {
 	return err
 }
 
-// engage records the ceilings, stops the functions and updates the state.
+// engage records what is to be changed, stops it and updates the state.
 func (b *Brake) engage(ctx context.Context, s State) error {
-	previous, err := b.record(ctx, s.Previous)
-	if err != nil {
+	before := s
+	var err error
+	if s.Previous, err = b.record(ctx, s.Previous); err != nil {
 		return err
 	}
-	if !maps.Equal(previous, s.Previous) {
-		s.Previous = previous
+	if s.Throttles, err = b.recordThrottles(ctx, s.Throttles); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(before, s) {
 		if s, err = b.Memory.Save(ctx, s); err != nil {
 			return err
 		}
@@ -260,9 +268,36 @@ func (b *Brake) record(ctx context.Context, known map[string]int) (map[string]in
 	return now, nil
 }
 
-// stop sets as many ceilings to 0 as it can and, if all are, the stage variables.
+// recordThrottles is record for the methods.
+func (b *Brake) recordThrottles(ctx context.Context, known map[string]*Throttle) (map[string]*Throttle, error) {
+	own, err := b.Stage.Throttles(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the throttles: %w", err)
+	}
+	now := maps.Clone(known) // those no longer in Methods are still to be released
+	if now == nil {
+		now = map[string]*Throttle{}
+	}
+	for _, method := range b.Methods {
+		t, ok := own[method]
+		_, recorded := known[method]
+		switch {
+		case !ok:
+			now[method] = nil
+		case t != Throttle{} || !recorded:
+			now[method] = &t
+		}
+	}
+	return now, nil
+}
+
+// stop sets to 0 as many ceilings as it can, and the throttles. Deploys are told first: one in
+// between would put back what is being stopped. Nothing that fails keeps it from the rest.
 func (b *Brake) stop(ctx context.Context, s State) error {
 	var failed error
+	if err := b.Deploys.Hold(ctx, true); err != nil {
+		failed = fmt.Errorf("hold deploys: %w", err)
+	}
 	for _, function := range slices.Sorted(maps.Keys(s.Previous)) {
 		if !slices.Contains(b.Functions, function) {
 			continue
@@ -271,20 +306,24 @@ func (b *Brake) stop(ctx context.Context, s State) error {
 			failed = errors.Join(failed, fmt.Errorf("stop %s: %w", function, err))
 		}
 	}
-	if failed != nil {
-		return failed
+	stopped := map[string]*Throttle{}
+	for _, method := range b.Methods {
+		stopped[method] = &Throttle{}
 	}
-	if err := b.Switch.SetBraked(ctx, true); err != nil {
-		return fmt.Errorf("set the stage variables: %w", err)
+	if err := b.Stage.Set(ctx, true, stopped); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("stop the methods: %w", err))
 	}
-	return nil
+	return failed
 }
 
-// disengage puts everything back and updates the state. Previous is kept for a run that
-// notices the release late.
+// disengage puts everything back, arms the alarms and updates the state. What was recorded is
+// kept for a run that notices the release late.
 func (b *Brake) disengage(ctx context.Context, s State) error {
 	if err := b.restore(ctx, s); err != nil {
 		return err
+	}
+	if err := b.Alarms.Rearm(ctx); err != nil {
+		return fmt.Errorf("arm the alarms again: %w", err)
 	}
 	s.Phase = Off
 	_, err := b.Memory.Save(ctx, s)
@@ -292,16 +331,34 @@ func (b *Brake) disengage(ctx context.Context, s State) error {
 }
 
 func (b *Brake) restore(ctx context.Context, s State) error {
-	if err := b.Switch.SetBraked(ctx, false); err != nil {
-		return fmt.Errorf("set the stage variables: %w", err)
-	}
 	var failed error
+	if err := b.Deploys.Hold(ctx, false); err != nil {
+		failed = fmt.Errorf("free deploys: %w", err)
+	}
+	failed = errors.Join(failed, b.restoreStage(ctx, s))
 	for _, function := range slices.Sorted(maps.Keys(s.Previous)) {
 		if err := b.restoreOne(ctx, function, s.Previous[function]); err != nil && !errors.Is(err, ErrNoFunction) {
 			failed = errors.Join(failed, fmt.Errorf("restore %s: %w", function, err))
 		}
 	}
 	return failed
+}
+
+func (b *Brake) restoreStage(ctx context.Context, s State) error {
+	own, err := b.Stage.Throttles(ctx)
+	if err != nil {
+		return fmt.Errorf("read the throttles: %w", err)
+	}
+	back := map[string]*Throttle{}
+	for method, before := range s.Throttles {
+		if now, ok := own[method]; ok && now == (Throttle{}) {
+			back[method] = before
+		}
+	}
+	if err := b.Stage.Set(ctx, false, back); err != nil {
+		return fmt.Errorf("restore the methods: %w", err)
+	}
+	return nil
 }
 
 func (b *Brake) restoreOne(ctx context.Context, function string, n int) error {

@@ -24,16 +24,15 @@ func TestTripAndRelease(t *testing.T) {
 	effect, err := b.Trip(t.Context(), cause, began)
 	wantEffect(t, effect, err, Braked)
 	w.wantBraked(t)
-	// While the stage says "braked" calls take no units, so nothing may be able to start.
-	first := slices.Index(w.calls, "set stage true")
-	for i, call := range w.calls {
-		if strings.HasSuffix(call, " 0") && i > first {
-			t.Errorf("%s after the stage variables: %v", call, w.calls)
+	// What is to be restored is saved, and deploys are told, before anything is changed.
+	changed := slices.IndexFunc(w.calls, func(c string) bool { return strings.HasPrefix(c, "set ") })
+	for _, first := range []string{"save braking", "hold true"} {
+		if at := slices.Index(w.calls, first); at < 0 || at > changed {
+			t.Errorf("changed before %s: %v", first, w.calls)
 		}
 	}
-	// The ceilings are saved before any of them is changed.
-	if saved, changed := slices.Index(w.calls, "save braking"), slices.IndexFunc(w.calls, func(c string) bool { return strings.HasPrefix(c, "set ") }); saved < 0 || saved > changed {
-		t.Errorf("changed before it was saved: %v", w.calls)
+	if w.rearmed != 0 {
+		t.Error("the alarms were armed again while the brake went on")
 	}
 	if len(w.told) != 1 {
 		t.Fatalf("finance was told %d times, want 1: %v", len(w.told), w.told)
@@ -42,6 +41,9 @@ func TestTripAndRelease(t *testing.T) {
 	effect, err = b.Release(t.Context())
 	wantEffect(t, effect, err, Released)
 	w.wantOpen(t)
+	if w.rearmed != 1 {
+		t.Errorf("the alarms were armed again %d times, want once", w.rearmed)
+	}
 	effect, err = b.Release(t.Context())
 	wantEffect(t, effect, err, Nothing)
 	w.wantOpen(t)
@@ -128,13 +130,13 @@ func TestALateRunsZeroIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestReleasedByApply(t *testing.T) {
+func TestReleasedElsewhere(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
-	w.apply()
-	w.ceilings["mcp"] = 3 // this apply declares another value
+	w.reset()
+	w.ceilings["mcp"] = 3 // with another value
 	status, err := b.Status(t.Context())
-	if err != nil || status.On || status.State != ReleasedByApply {
+	if err != nil || status.On || status.State != ReleasedElsewhere {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	effect, err := b.Trip(t.Context(), cause, began)
@@ -146,14 +148,14 @@ func TestReleasedByApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.ceilings["mcp"] != 3 {
-		t.Errorf("mcp has %d, want the 3 that the apply declared", w.ceilings["mcp"])
+		t.Errorf("mcp has %d, want the 3 that it was given meanwhile", w.ceilings["mcp"])
 	}
 }
 
 func TestReleaseLeavesWhatOthersChanged(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
-	w.ceilings["external"] = 9
+	w.ceilings["external"], w.own["GET /calendar"] = 9, Throttle{7, 7}
 	if _, err := b.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -161,6 +163,9 @@ func TestReleaseLeavesWhatOthersChanged(t *testing.T) {
 	want["external"] = 9
 	if !maps.Equal(w.ceilings, want) {
 		t.Errorf("ceilings %v, want %v", w.ceilings, want)
+	}
+	if w.own["GET /calendar"] != (Throttle{7, 7}) {
+		t.Errorf("the throttle that somebody changed is %v", w.own["GET /calendar"])
 	}
 }
 
@@ -215,8 +220,73 @@ func TestEveryHalfDoneRunIsCompleted(t *testing.T) {
 	}
 }
 
-// TestOneFunctionCantBeStopped: the others are stopped, no call becomes free, finance is
-// notified, and a repetition completes it.
+// TestOneCallFails lets exactly one call fail, each in turn, and everything after it succeed:
+// the run must say so, or a brake that stopped only half would look like one that is on.
+func TestOneCallFails(t *testing.T) {
+	for _, command := range []string{"trip", "release", "again"} {
+		for fails := 0; ; fails++ {
+			w, b := newWorld()
+			run := func() error { _, err := b.Trip(t.Context(), cause, w.now()); return err }
+			if command != "trip" {
+				trip(t, b)
+			}
+			if command == "release" {
+				run = func() error { _, err := b.Release(t.Context()); return err }
+			}
+			n, at := 0, ""
+			w.fail = func(call string) error {
+				if n++; n == fails+1 {
+					at = call
+					return errDown
+				}
+				return nil
+			}
+			failed := run()
+			w.fail = nil
+			if at == "" {
+				break // the run has fewer calls
+			}
+			if !errors.Is(failed, errDown) {
+				t.Errorf("%s, %s fails: %v, and it does not say so", command, at, failed)
+			}
+			w.clock = w.clock.Add(time.Minute)
+			if err := run(); err != nil {
+				t.Errorf("%s, %s failed, then repeated: %v", command, at, err)
+			}
+			if command == "release" {
+				w.wantOpen(t)
+			} else {
+				w.wantBraked(t)
+			}
+			if want := map[bool]int{true: 1, false: 0}[command == "release"]; w.rearmed < want {
+				t.Errorf("%s, %s failed: the alarms are not armed again", command, at)
+			}
+			if t.Failed() {
+				t.Fatalf("calls %q", w.calls)
+			}
+		}
+	}
+}
+
+// TestADeletedFunctionStopsNothing: neither the brake nor its release waits for a function that
+// was deleted meanwhile.
+func TestADeletedFunctionStopsNothing(t *testing.T) {
+	w, b := newWorld()
+	trip(t, b)
+	delete(w.ceilings, "calendar")
+	effect, err := b.Trip(t.Context(), cause, w.now())
+	wantEffect(t, effect, err, Already)
+	effect, err = b.Release(t.Context())
+	wantEffect(t, effect, err, Released)
+	want := before()
+	delete(want, "calendar")
+	if !maps.Equal(w.ceilings, want) || w.braked {
+		t.Errorf("braked %t, ceilings %v, want %v", w.braked, w.ceilings, want)
+	}
+}
+
+// TestOneFunctionCantBeStopped: all else is stopped, its methods too, finance is notified, and a
+// repetition completes it.
 func TestOneFunctionCantBeStopped(t *testing.T) {
 	w, b := newWorld()
 	w.fail = func(call string) error {
@@ -228,10 +298,10 @@ func TestOneFunctionCantBeStopped(t *testing.T) {
 	if _, err := b.Trip(t.Context(), cause, began); !errors.Is(err, errDown) || !strings.Contains(err.Error(), "calendar") {
 		t.Errorf("error %v; want one that names calendar, so that the message is repeated", err)
 	}
-	if w.braked || w.ceilings["external"] != 0 || w.ceilings["mcp"] != 0 {
-		t.Errorf("braked %t, ceilings %v; want the other functions stopped, and the stage open", w.braked, w.ceilings)
+	if !w.braked || w.ceilings["external"] != 0 || w.ceilings["mcp"] != 0 || w.own["GET /calendar"] != (Throttle{}) {
+		t.Errorf("braked %t, ceilings %v, throttles %v; want all else stopped", w.braked, w.ceilings, w.own)
 	}
-	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "some functions could not be stopped") {
+	if len(w.told) != 1 || !strings.Contains(w.told[0], "stop calendar: down") || !strings.Contains(w.told[0], "something could not be stopped") {
 		t.Errorf("finance was told %q", w.told)
 	}
 	w.fail = nil
@@ -334,7 +404,7 @@ func TestALateRunUndoesNothing(t *testing.T) {
 func TestRestartKeepsTheBrakeOverNewCeilings(t *testing.T) {
 	w, b := newWorld()
 	trip(t, b)
-	w.apply() // a new process starts with fresh ceilings
+	w.reset() // a new process starts with fresh ceilings
 	w.ceilings["mcp"] = 3
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -386,7 +456,7 @@ func TestOffline(t *testing.T) {
 		}
 		want("off", false)
 	}
-	w.apply() // the service starts with what it is configured with
+	w.reset() // the service starts with what it is configured with
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -408,6 +478,9 @@ func TestStatus(t *testing.T) {
 		got = append(got, f.Name+" "+optional(f.Before)+" "+optional(f.Now))
 	}
 	want := []string{"calendar -1 0", "external 5 0", "gone - -", "mcp -1 0", "postal 0 0"}
+	if methods := []string{"GET /calendar", "GET /off", "GET /postal", "POST /mcp"}; !slices.Equal(status.Methods, methods) {
+		t.Errorf("stopped methods %q, want %q", status.Methods, methods)
+	}
 	if !status.On || status.State != "on" || status.Why != cause.Text || status.Since == nil || !slices.Equal(got, want) {
 		t.Errorf("status %+v with %q, want %q", status, got, want)
 	}

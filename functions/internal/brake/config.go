@@ -1,5 +1,12 @@
 package brake
 
+import (
+	"slices"
+	"strings"
+
+	"sekisho/functions/internal/contract"
+)
+
 // Config is what a deployment's brake stops, and what it obeys.
 type Config struct {
 	// Functions are the deployed names of those that it stops.
@@ -7,9 +14,41 @@ type Config struct {
 	// Topic is the ARN of the only topic that is obeyed; Rules say which of its messages.
 	Topic string
 	Rules Rules
-	// API and Stage are the service whose stage variables say that the brake is on.
+	// API and Stage are the service whose methods it stops.
 	API, Stage string
+	// Parameter is the name of the parameter that deploys go by.
+	Parameter string
 }
 
 // MemoryName is the name of the brake's state in a store.
 func (c Config) MemoryName() string { return c.API + "/" + c.Stage }
+
+// Methods are those of the contract that the functions serve, and those without a function
+// that the contract has the brake stop.
+func (c Config) Methods(api *contract.API) []string {
+	stopped := map[string]bool{}
+	for _, function := range c.Functions {
+		stopped[Undeployed(api, function)] = true
+	}
+	var methods []string
+	for _, op := range api.Operations {
+		if op.Braked || op.Function != "" && stopped[op.Function] {
+			for _, verb := range op.Verbs() {
+				methods = append(methods, verb+" "+op.Path)
+			}
+		}
+	}
+	return methods
+}
+
+// Undeployed is the contract's name of a deployed function, which is called <stack>-<name>; ""
+// if the contract has no such function. Of names that would do, the longest is meant.
+func Undeployed(api *contract.API, deployed string) string {
+	found := ""
+	for _, name := range slices.Concat(api.Functions(), api.NeverBraked()) {
+		if (deployed == name || strings.HasSuffix(deployed, "-"+name)) && len(name) > len(found) {
+			found = name
+		}
+	}
+	return found
+}

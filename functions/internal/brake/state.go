@@ -29,6 +29,9 @@ type State struct {
 	// Previous is each function's ceiling before the brake: Unreserved, 0 or more. It is
 	// recorded before any ceiling is changed.
 	Previous map[string]int `json:"previous,omitempty"`
+	// Throttles is each method's own limit before the brake; nil where the stage's held. It is
+	// recorded before any is changed.
+	Throttles map[string]*Throttle `json:"throttles,omitempty"`
 	// ReleasedAt is when the brake was last released. Older messages have no effect.
 	ReleasedAt time.Time `json:"released_at"`
 	// Announcing is when a run started to notify finance, Announced when it succeeded.
@@ -81,10 +84,36 @@ type Ceilings interface {
 	SetReserved(ctx context.Context, function string, n int) error
 }
 
-// Switch is whether callers are told that the service is braked.
-type Switch interface {
+// Throttle is a limit on calls of a method. That of a stopped method is the zero Throttle.
+type Throttle struct {
+	// Rate in calls per second.
+	Rate float64 `json:"rate"`
+	// Burst is how many calls may come at once.
+	Burst int `json:"burst"`
+}
+
+// Stage is the stage of the API: what callers are told, and what reaches a function. Methods
+// are written like GET /v1/postal.
+type Stage interface {
+	// Braked reports whether callers are told that the brake is on.
 	Braked(ctx context.Context) (bool, error)
-	SetBraked(ctx context.Context, on bool) error
+	// Throttles returns the limits that methods have of their own.
+	Throttles(ctx context.Context) (map[string]Throttle, error)
+	// Set changes what callers are told and the limits of these methods, in one request. A
+	// method with nil gets the stage's limit; others keep theirs.
+	Set(ctx context.Context, braked bool, throttles map[string]*Throttle) error
+}
+
+// Alarms are those that trip the brake.
+type Alarms interface {
+	// Rearm sets them to OK. An alarm sends a message when its state changes and not while it
+	// stays in ALARM, so one that was left there could never trip the brake again.
+	Rearm(ctx context.Context) error
+}
+
+// Deploys are told whether to leave the brake on.
+type Deploys interface {
+	Hold(ctx context.Context, on bool) error
 }
 
 // Announcer notifies finance. The subject is one line of at most 100 ASCII characters.

@@ -6,12 +6,17 @@ const (
 	stateBraked = "braked"
 )
 
+// StateName is the contract's name for a state.
+func StateName(braked bool) string {
+	if braked {
+		return stateBraked
+	}
+	return stateOpen
+}
+
 // Variables picks the stage variables for one state out of the contract's states.
 func Variables(states map[string]map[string]string, braked bool) map[string]string {
-	if braked {
-		return states[stateBraked]
-	}
-	return states[stateOpen]
+	return states[StateName(braked)]
 }
 
 // Says reports whether the live stage variables say that the brake is on. Variables that

@@ -14,7 +14,10 @@ type world struct {
 	mu       sync.Mutex
 	state    State
 	ceilings map[string]int
+	own      map[string]Throttle // what methods have of their own
 	braked   bool
+	held     bool // deploys leave the brake on
+	rearmed  int
 	told     []string
 	clock    time.Time
 	calls    []string
@@ -40,8 +43,12 @@ func (w *world) Load(context.Context) (State, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.state
-	s.Previous = maps.Clone(s.Previous)
-	return s, nil
+	return s.clone(), nil
+}
+
+func (s State) clone() State {
+	s.Previous, s.Throttles = maps.Clone(s.Previous), maps.Clone(s.Throttles)
+	return s
 }
 
 func (w *world) Save(_ context.Context, s State) (State, error) {
@@ -54,8 +61,7 @@ func (w *world) Save(_ context.Context, s State) (State, error) {
 		return s, ErrChanged
 	}
 	s.Version++
-	w.state = s
-	w.state.Previous = maps.Clone(s.Previous)
+	w.state = s.clone()
 	return s, nil
 }
 
@@ -94,13 +100,47 @@ func (w *world) Braked(context.Context) (bool, error) {
 	return w.braked, nil
 }
 
-func (w *world) SetBraked(_ context.Context, on bool) error {
-	if err := w.call("set stage %t", on); err != nil {
+func (w *world) Throttles(context.Context) (map[string]Throttle, error) {
+	if err := w.call("read throttles"); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.own), nil
+}
+
+func (w *world) Set(_ context.Context, braked bool, throttles map[string]*Throttle) error {
+	if err := w.call("set stage %t", braked); err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.braked = on
+	w.braked = braked
+	for method, t := range throttles {
+		if delete(w.own, method); t != nil {
+			w.own[method] = *t
+		}
+	}
+	return nil
+}
+
+func (w *world) Hold(_ context.Context, on bool) error {
+	if err := w.call("hold %t", on); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = on
+	return nil
+}
+
+func (w *world) Rearm(context.Context) error {
+	if err := w.call("rearm"); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rearmed++
 	return nil
 }
 
@@ -129,12 +169,19 @@ func before() map[string]int {
 	return map[string]int{"calendar": Unreserved, "external": 5, "mcp": Unreserved, "postal": 0, "authorizer": 7}
 }
 
+// ownBefore are the methods' own throttles: one of a method that the brake stops, one of a
+// method that was off already, and one of a method that it leaves alone.
+func ownBefore() map[string]Throttle {
+	return map[string]Throttle{"GET /postal": {Rate: 2.5, Burst: 5}, "GET /off": {}, "GET /health": {Rate: 1, Burst: 2}}
+}
+
 func newWorld() (*world, *Brake) {
-	w := &world{ceilings: before(), clock: began}
+	w := &world{ceilings: before(), own: ownBefore(), clock: began}
 	return w, &Brake{
 		Name: "demo", Functions: []string{"calendar", "external", "gone", "mcp", "postal"},
+		Methods:        []string{"GET /calendar", "GET /off", "GET /postal", "POST /mcp"},
 		ReleaseCommand: "sekisho brake off --function demo-brake",
-		Memory:         w, Ceilings: w, Switch: w, Announcer: w, Now: w.now,
+		Memory:         w, Ceilings: w, Stage: w, Alarms: w, Deploys: w, Announcer: w, Now: w.now,
 	}
 }
 
@@ -143,21 +190,27 @@ var cause = Cause{Name: "demo-spend-rate", Text: "Alarm demo-spend-rate. 2.31 > 
 func (w *world) wantBraked(t *testing.T) {
 	t.Helper()
 	want := map[string]int{"calendar": 0, "external": 0, "mcp": 0, "postal": 0, "authorizer": 7}
-	if !w.braked || !maps.Equal(w.ceilings, want) {
-		t.Errorf("braked %t, ceilings %v; want true and %v", w.braked, w.ceilings, want)
+	if !w.braked || !w.held || !maps.Equal(w.ceilings, want) {
+		t.Errorf("braked %t, deploys held %t, ceilings %v; want true, true and %v", w.braked, w.held, w.ceilings, want)
+	}
+	if want := map[string]Throttle{"GET /calendar": {}, "GET /off": {}, "GET /postal": {}, "POST /mcp": {}, "GET /health": {1, 2}}; !maps.Equal(w.own, want) {
+		t.Errorf("throttles %v, want %v", w.own, want)
 	}
 }
 
 func (w *world) wantOpen(t *testing.T) {
 	t.Helper()
-	if w.braked || !maps.Equal(w.ceilings, before()) {
-		t.Errorf("braked %t, ceilings %v; want false and %v", w.braked, w.ceilings, before())
+	if w.braked || w.held || !maps.Equal(w.ceilings, before()) {
+		t.Errorf("braked %t, deploys held %t, ceilings %v; want false, false and %v", w.braked, w.held, w.ceilings, before())
+	}
+	if !maps.Equal(w.own, ownBefore()) {
+		t.Errorf("throttles %v, want %v", w.own, ownBefore())
 	}
 }
 
-// apply restores the declared values, as `terraform apply` does.
-func (w *world) apply() {
+// reset restores the declared values, as a new process does, or somebody by hand.
+func (w *world) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.braked, w.ceilings = false, before()
+	w.braked, w.held, w.ceilings, w.own = false, false, before(), ownBefore()
 }

@@ -70,6 +70,9 @@ type Operation struct {
 	HasBody bool
 	// Integration is set if the gateway itself answers.
 	Integration *MockIntegration
+	// Braked says whether the brake stops an operation that the gateway itself answers. For
+	// others, the table of functions says so.
+	Braked bool
 
 	schemas func() (*Schemas, error)
 }
@@ -192,6 +195,14 @@ func (a *API) ByFunction(name string) []*Operation {
 	return ops
 }
 
+// Verbs are the methods of requests that reach an operation: its own, or all that ANY stands for.
+func (op *Operation) Verbs() []string {
+	if op.Method != "ANY" {
+		return []string{op.Method}
+	}
+	return []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
+}
+
 // raw is the part of an OpenAPI document that Parse reads.
 type raw struct {
 	Paths    map[string]map[string]json.RawMessage `json:"paths"`
@@ -226,6 +237,7 @@ type rawOperation struct {
 		Units       int64       `json:"units"`
 		Code        string      `json:"code"`
 		Tool        bool        `json:"tool"`
+		Braked      bool        `json:"braked"`
 		Annotations Annotations `json:"annotations"`
 	} `json:"x-sekisho"`
 	Integration *MockIntegration `json:"x-amazon-apigateway-integration"`
@@ -301,14 +313,17 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 		Summary: r.Summary, Description: r.Description,
 		Function: r.Sekisho.Function, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
 		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
-		Integration: r.Integration,
-		Public:      !secured,
+		Integration: r.Integration, Braked: r.Sekisho.Braked,
+		Public: !secured,
 	}
 	if op.ID == "" {
 		return nil, errors.New("operationId is missing")
 	}
 	if op.Units < 0 {
 		return nil, fmt.Errorf("units must not be negative, not %d", op.Units)
+	}
+	if op.Braked && op.Function != "" {
+		return nil, fmt.Errorf("braked is for operations without a function; that of %s is in x-sekisho-functions", op.Function)
 	}
 	if op.Code != "" && !codeForm.MatchString(op.Code) {
 		return nil, fmt.Errorf("code %q: write two letters or digits", op.Code)

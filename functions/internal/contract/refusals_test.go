@@ -3,6 +3,8 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,26 +34,31 @@ type rendered struct {
 func generated(t *testing.T, written []byte) []byte {
 	t.Helper()
 	var table struct {
-		Unavailable map[string]problem.Code `yaml:"x-sekisho-unavailable"`
-		Refusals    map[string]problem.Code `yaml:"x-sekisho-refusals"`
+		NotStarted struct {
+			Open   []problem.Code
+			Braked problem.Code
+		} `yaml:"x-sekisho-not-started"`
+		Refusals map[string]problem.Code `yaml:"x-sekisho-refusals"`
 	}
 	if err := yaml.Unmarshal(written, &table); err != nil {
 		t.Fatal(err)
 	}
 	out := rest{
-		StageVariables: map[string]map[string]string{}, AccessLog: gateway.AccessLogFormat(),
+		StageVariables: map[string]map[string]string{"open": {}, "braked": {}}, AccessLog: gateway.AccessLogFormat(),
 		SettleFilter: gateway.SettleFilter(), Responses: map[string]rendered{},
 	}
-	for state, code := range table.Unavailable {
-		out.StageVariables[state] = stageVariables(known(t, code))
+	braked := known(t, table.NotStarted.Braked)
+	for _, code := range table.NotStarted.Open {
+		maps.Copy(out.StageVariables["open"], stageVariables(code, known(t, code)))
+		maps.Copy(out.StageVariables["braked"], stageVariables(code, braked))
 	}
 	for kind, code := range table.Refusals {
 		p := known(t, code)
 		switch {
 		case code == problem.LimitExceeded:
 			out.Responses[kind] = ofDenial(t, p)
-		case table.Unavailable["open"] == code:
-			out.Responses[kind] = ofUnavailable(t, p, known(t, table.Unavailable["braked"]))
+		case slices.Contains(table.NotStarted.Open, code):
+			out.Responses[kind] = ofNotStarted(t, p, braked)
 		default:
 			out.Responses[kind] = of(t, p, strings.HasPrefix(kind, "DEFAULT_"))
 		}
@@ -75,16 +82,17 @@ func known(t *testing.T, code problem.Code) *problem.Problem {
 	return p
 }
 
-func stageVariables(p *problem.Problem) map[string]string {
+// stageVariables say p where the response of a code is rendered.
+func stageVariables(code problem.Code, p *problem.Problem) map[string]string {
 	body := p.Body()
-	u := gateway.Unavailable{
+	n := gateway.NotStarted{
 		Error: string(body.Error), Classification: string(body.Classification),
 		Retryable: strconv.FormatBool(body.Retryable), RetryAfterMs: "null",
 	}
 	if body.RetryAfterMs != nil {
-		u.RetryAfterMs = gateway.Number(*body.RetryAfterMs)
+		n.RetryAfterMs = gateway.Number(*body.RetryAfterMs)
 	}
-	return u.Variables()
+	return n.Variables(string(code))
 }
 
 // of renders a problem that is the same for every call. A default keeps the status that API
@@ -123,14 +131,15 @@ func ofDenial(t *testing.T, p *problem.Problem) rendered {
 	}
 }
 
-// ofUnavailable renders one answer for two kinds of problem: which of them it is, the stage
-// variables say, and those can't hold sentences.
-func ofUnavailable(t *testing.T, open, braked *problem.Problem) rendered {
+// ofNotStarted renders one answer for two kinds of problem. The stage variables say which of
+// them it is, and can't hold sentences. A type of response has one status, and no header that
+// varies: the status is that of the open state, and Retry-After is left out.
+func ofNotStarted(t *testing.T, open, braked *problem.Problem) rendered {
 	t.Helper()
-	if open.Status != braked.Status || open.Title != braked.Title {
-		t.Fatalf("%s and %s share an answer of the gateway, so they need the same status and title", open.Code, braked.Code)
+	if open.Title != braked.Title {
+		t.Fatalf("%s and %s share an answer of the gateway, so they need the same title", open.Code, braked.Code)
 	}
-	v := gateway.UnavailableVariables()
+	v := gateway.NotStartedVariables(string(open.Code))
 	body := open.Body()
 	body.Type = strings.ReplaceAll(body.Type, string(open.Code), v.Error)
 	body.Error, body.Classification = problem.Code(v.Error), problem.Classification(v.Classification)

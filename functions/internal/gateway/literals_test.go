@@ -38,7 +38,7 @@ func TestNamesOfTheWireAreWrittenOnce(t *testing.T) {
 	wire := slices.Concat(
 		slices.Collect(maps.Keys(gateway.AccessLogFormat())),
 		slices.Collect(maps.Keys(gateway.ContextVariables().Values())),
-		slices.Collect(maps.Keys(gateway.Unavailable{}.Variables())),
+		slices.Collect(maps.Keys(gateway.NotStarted{}.Variables("unavailable"))),
 	)
 	needed := map[string]bool{}
 	root := filepath.Join("..", "..")

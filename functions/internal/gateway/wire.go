@@ -248,31 +248,27 @@ func ContextVariables() AuthorizerContext { return spell[AuthorizerContext](auth
 
 func authorizerVariable(name string) string { return "$context.authorizer." + name }
 
-// Unavailable is what stage variables say of the calls that no function could take: the
-// brake changes them, so that one gateway response serves both states.
-type Unavailable struct {
-	Error          string `json:"unavailable_error"`
-	Classification string `json:"unavailable_classification"`
-	Retryable      string `json:"unavailable_retryable"`
-	RetryAfterMs   string `json:"unavailable_retry_after_ms"`
+// NotStarted is what stage variables say of calls that were not started: the brake changes
+// them, so that one gateway response serves both states. The names of the variables begin with
+// the code that the response has while the brake is off, such as unavailable_error.
+type NotStarted struct {
+	Error          string `json:"error"`
+	Classification string `json:"classification"`
+	Retryable      string `json:"retryable"`
+	RetryAfterMs   string `json:"retry_after_ms"`
 }
 
-// ParseUnavailable reads stage variables, among which there may be others.
-func ParseUnavailable(variables map[string]string) Unavailable {
-	return spell[Unavailable](func(name string) string { return variables[name] })
-}
-
-// Variables are the stage variables.
-func (u Unavailable) Variables() map[string]string {
+// Variables are the stage variables for the response of a code.
+func (n NotStarted) Variables(code string) map[string]string {
 	variables := map[string]string{}
-	visit(&u, func(f reflect.StructField, v reflect.Value) { variables[f.Tag.Get("json")] = v.String() })
+	visit(&n, func(f reflect.StructField, v reflect.Value) { variables[code+"_"+f.Tag.Get("json")] = v.String() })
 	return variables
 }
 
-// UnavailableVariables has for every value the variable that a gateway response substitutes
-// with it.
-func UnavailableVariables() Unavailable {
-	return spell[Unavailable](func(name string) string { return "$stageVariables." + name })
+// NotStartedVariables has for every value the variable that the gateway response of a code
+// substitutes with it.
+func NotStartedVariables(code string) NotStarted {
+	return spell[NotStarted](func(name string) string { return "$stageVariables." + code + "_" + name })
 }
 
 // spell makes a T of texts, each made from its name.

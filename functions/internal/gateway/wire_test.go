@@ -124,12 +124,21 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-func TestUnavailableTravels(t *testing.T) {
-	u := gateway.Unavailable{Error: "braked", Classification: "permanent", Retryable: "false", RetryAfterMs: "null"}
-	variables := u.Variables()
-	variables["other"] = "x"
-	if got := gateway.ParseUnavailable(variables); got != u {
-		t.Errorf("got %+v, want %+v", got, u)
+// TestNotStartedTravels: what a gateway response substitutes are the variables of its own code.
+func TestNotStartedTravels(t *testing.T) {
+	n := gateway.NotStarted{Error: "braked", Classification: "permanent", Retryable: "false", RetryAfterMs: "null"}
+	variables := n.Variables("throttled")
+	v := gateway.NotStartedVariables("throttled")
+	got := gateway.NotStarted{}
+	for to, variable := range map[*string]string{&got.Error: v.Error, &got.Classification: v.Classification, &got.Retryable: v.Retryable, &got.RetryAfterMs: v.RetryAfterMs} {
+		name, ok := strings.CutPrefix(variable, "$stageVariables.throttled_")
+		if !ok {
+			t.Errorf("the response substitutes %s", variable)
+		}
+		*to = variables["throttled_"+name]
+	}
+	if got != n || len(variables) != 4 {
+		t.Errorf("got %+v out of %v, want %+v", got, variables, n)
 	}
 }
 

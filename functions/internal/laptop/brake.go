@@ -46,15 +46,15 @@ func (s *Service) addBrake(c Config) error {
 	}
 	env, err := handler.ReadConfig(boot.Map(map[string]string{
 		boot.BrakeFunctions: strings.Join(Braked(s.api, slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
-		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.APIID: "local", boot.Stage: c.Gateway.Stage,
+		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.BrakeParameter: "local", boot.APIID: "local", boot.Stage: c.Gateway.Stage,
 	}))
 	if err != nil {
 		return err
 	}
 	acted := controls{functions: s.Functions, gateway: s.gateway, topics: s.topics, states: s.api.StageVariables}
 	s.Brake = &brake.Brake{
-		Name: c.Gateway.Stage, Functions: env.Functions, ReleaseCommand: c.Brake.ReleaseCommand,
-		Memory: c.Brake.Memory, Ceilings: acted, Switch: acted, Announcer: acted, Now: s.now,
+		Name: c.Gateway.Stage, Functions: env.Functions, Methods: env.Methods(s.api), ReleaseCommand: c.Brake.ReleaseCommand,
+		Memory: c.Brake.Memory, Ceilings: acted, Stage: acted, Alarms: acted, Deploys: acted, Announcer: acted, Now: s.now,
 	}
 	h := &handler.Handler{Topic: env.Topic, Rules: env.Rules, Brake: s.Brake, Log: log}
 	return s.Functions.Add(BrakeFunction, lambda.Function{
@@ -92,17 +92,34 @@ func (c controls) Braked(context.Context) (bool, error) {
 	return brake.Says(c.gateway.StageVariables(), c.states), nil
 }
 
-// SetBraked changes the contract's variables and leaves others alone. Only the brake
-// changes them while the service runs.
-func (c controls) SetBraked(_ context.Context, on bool) error {
+func (c controls) Throttles(context.Context) (map[string]brake.Throttle, error) {
+	own := map[string]brake.Throttle{}
+	for method, t := range c.gateway.Throttles() {
+		own[method] = brake.Throttle(t)
+	}
+	return own, nil
+}
+
+// Set changes the contract's variables and leaves others alone. Only the brake changes them
+// while the service runs.
+func (c controls) Set(_ context.Context, on bool, throttles map[string]*brake.Throttle) error {
 	variables := c.gateway.StageVariables()
 	if variables == nil {
 		variables = map[string]string{}
 	}
 	maps.Copy(variables, brake.Variables(c.states, on))
 	c.gateway.SetStageVariables(variables)
+	for method, t := range throttles {
+		c.gateway.SetThrottle(method, (*apigateway.Throttle)(t))
+	}
 	return nil
 }
+
+// Rearm has nothing to do: a laptop has no alarms.
+func (c controls) Rearm(context.Context) error { return nil }
+
+// Hold has nothing to do: what restarts a laptop's service reads the brake's own state.
+func (c controls) Hold(context.Context, bool) error { return nil }
 
 func (c controls) Announce(_ context.Context, subject, text string) error {
 	c.topics.Announce(MoneyTopic, events.SNSEntity{

@@ -105,12 +105,28 @@ func (s *service) wantStopped() {
 	if got := s.reserved(); !maps.Equal(got, want) {
 		s.t.Errorf("ceilings %v, want %v", got, want)
 	}
+	if got := s.closed(); !slices.Equal(got, slices.Sorted(slices.Values(s.Brake.Methods))) {
+		s.t.Errorf("methods %q are throttled to 0, want %q", got, s.Brake.Methods)
+	}
+}
+
+// closed are the methods that are throttled to 0.
+func (s *service) closed() []string {
+	s.t.Helper()
+	status, err := s.Brake.Status(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return status.Methods
 }
 
 func (s *service) wantRunning() {
 	s.t.Helper()
 	if got := s.reserved(); !maps.Equal(got, ceilings) {
 		s.t.Errorf("ceilings %v, want %v as before the brake", got, ceilings)
+	}
+	if got := s.closed(); len(got) > 0 {
+		s.t.Errorf("methods %q are still throttled to 0", got)
 	}
 	if a := s.local("GET", "stage", ""); !strings.Contains(string(a.body), `"unavailable_error":"unavailable"`) {
 		s.t.Errorf("stage %s", a.body)
@@ -159,7 +175,7 @@ func (tr *traffic) count(a answer) {
 	switch body := string(a.body); {
 	case a.status == http.StatusOK && !strings.Contains(body, `"isError":true`):
 		tr.passed.Add(1)
-	case strings.Contains(body, `"error":"braked"`) && a.status == http.StatusServiceUnavailable,
+	case strings.Contains(body, `"error":"braked"`) && a.status == http.StatusTooManyRequests,
 		strings.Contains(body, `\"error\":\"braked\"`) && a.status == http.StatusOK:
 		tr.braked.Add(1)
 	default:
@@ -218,7 +234,7 @@ func TestDrill(t *testing.T) {
 	tr.done.Wait()
 	tr.others.Range(func(body, status any) bool {
 		// A call that was under way when the brake went on or off.
-		if !strings.Contains(body.(string), `unavailable`) {
+		if !strings.Contains(body.(string), `unavailable`) && !strings.Contains(body.(string), `braked`) {
 			t.Errorf("an agent met %v: %v", status, body)
 		}
 		return true
@@ -236,7 +252,7 @@ func (s *service) checkBraked(key string) {
 		"MCP":  s.mcpCall(key, "postal.lookup", `{"postal_code":"1000001"}`),
 	} {
 		p := a.json(s.t)
-		if a.status != http.StatusServiceUnavailable || p["error"] != "braked" || p["retryable"] != false || p["retryAfterMs"] != nil || !strings.Contains(p["hint"].(string), "Do not retry") {
+		if a.status != http.StatusTooManyRequests || p["error"] != "braked" || p["retryable"] != false || p["retryAfterMs"] != nil || !strings.Contains(p["hint"].(string), "Do not retry") {
 			s.t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 		if after := a.header.Get("Retry-After"); after != "" {
@@ -251,17 +267,27 @@ func (s *service) checkBraked(key string) {
 			s.t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	// Where mcp itself is left running, the tool says the same.
-	if err := s.Functions.SetReserved("mcp", -1); err != nil {
-		s.t.Fatal(err)
+	if a := s.call("POST", "/register", "", "{}"); a.status != http.StatusTooManyRequests {
+		s.t.Errorf("register: %d %s", a.status, a.body)
 	}
+	// Where the operator leaves mcp running, its tools say the same.
+	s.openMCP(-1, nil)
 	if body := string(s.mcpCall(key, "postal.lookup", `{"postal_code":"1000001"}`).body); !strings.Contains(body, `"isError":true`) || !strings.Contains(body, `\"error\":\"braked\"`) {
 		s.t.Errorf("tool result: %s", body)
 	}
 	if body := string(s.mcpCall(key, "utility.get_usage", `{}`).body); !strings.Contains(body, "monthly_used") || strings.Contains(body, `"isError":true`) {
 		s.t.Errorf("utility.get_usage: %s", body)
 	}
-	if err := s.Functions.SetReserved("mcp", 0); err != nil {
+	s.openMCP(0, &brake.Throttle{})
+}
+
+// openMCP sets what the brake set of mcp.
+func (s *service) openMCP(reserved int, throttle *brake.Throttle) {
+	s.t.Helper()
+	if err := s.Functions.SetReserved("mcp", reserved); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.Brake.Stage.Set(s.t.Context(), true, map[string]*brake.Throttle{"POST /mcp": throttle}); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -26,8 +26,8 @@ run "defaults" {
   }
 
   assert {
-    condition     = toset([for n in aws_budgets_budget.this.notification : "${n.notification_type} ${n.threshold}"]) == toset(["ACTUAL 50", "ACTUAL 80", "ACTUAL 100", "FORECASTED 100"])
-    error_message = "Finance hears at 50, 80 and 100 % spent, and at 100 % forecast."
+    condition     = toset([for n in aws_budgets_budget.this.notification : "${n.notification_type} ${n.threshold}"]) == toset(["ACTUAL 50", "ACTUAL 80", "ACTUAL 100", "ACTUAL 120", "ACTUAL 150", "ACTUAL 200", "FORECASTED 100"])
+    error_message = "Finance hears at 50, 80 and 100 % spent, at 120, 150 and 200 % since each puts a released brake on again, and at 100 % forecast."
   }
 
   assert {

@@ -207,3 +207,40 @@ run "refuses_wrong_values" {
 
   expect_failures = [var.name, var.throttle, var.domain, var.stage]
 }
+
+# The brake is on: an apply leaves the stage as it is.
+run "braked" {
+  command = plan
+
+  variables {
+    braked = true
+  }
+
+  assert {
+    condition     = aws_api_gateway_stage.this.variables == tomap({ unavailable_error = "braked" })
+    error_message = "An apply must not tell callers that the brake is off."
+  }
+}
+
+# What the brake closed stays closed.
+run "braked_methods" {
+  command = plan
+
+  variables {
+    braked = true
+    throttle = {
+      methods = {
+        "GET /v1/health" = { rate_per_second = 5, burst = 10 }
+        "POST /register" = { rate_per_second = 5, burst = 10, closed = true }
+      }
+    }
+  }
+
+  assert {
+    condition = { for name, of in aws_api_gateway_method_settings.own : name => [one(of.settings).throttling_rate_limit, one(of.settings).throttling_burst_limit] } == {
+      "GET /v1/health" = [5, 10]
+      "POST /register" = [0, 0]
+    }
+    error_message = "An apply must not open a method that the brake has closed."
+  }
+}

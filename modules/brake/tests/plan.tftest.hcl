@@ -23,24 +23,35 @@ run "brake" {
   command = plan
 
   assert {
-    condition = length(jsondecode(output.policy).Statement) == 4 && jsondecode(output.policy).Statement == [
+    condition = length(jsondecode(output.policy).Statement) == 6 && jsondecode(output.policy).Statement == [
       for s in jsondecode(output.policy).Statement : s
-      if s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
-      || s.Action == ["sqs:SendMessage"] && s.Resource == ["arn:aws:sqs:us-east-1:123456789012:demo-brake-undelivered"]
-      || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
-      || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"]
+      if s.Effect == "Allow" && (s.Action == ["logs:CreateLogStream", "logs:PutLogEvents"]
+        || s.Action == ["sqs:SendMessage"] && s.Resource == ["arn:aws:sqs:us-east-1:123456789012:demo-brake-undelivered"]
+        || s.Action == ["cloudwatch:SetAlarmState"] && s.Resource == ["arn:aws:cloudwatch:us-east-1:123456789012:alarm:demo-spend-rate"]
+        || s.Action == ["ssm:PutParameter"] && s.Resource == ["arn:aws:ssm:us-east-1:123456789012:parameter/sekisho/demo/brake"]
+        || s.Action == ["sns:Publish"] && s.Resource == ["arn:aws:sns:us-east-1:123456789012:demo-money"]
+      || s.Action == ["lambda:DeleteFunctionConcurrency", "lambda:GetFunctionConcurrency", "lambda:PutFunctionConcurrency"] && s.Resource == ["arn:aws:lambda:us-east-1:123456789012:function:demo-mcp", "arn:aws:lambda:us-east-1:123456789012:function:demo-calendar"])
     ]
-    error_message = "The brake changes the concurrency of the functions that it is given, and of no others."
+    error_message = "The brake changes the functions, the alarms and the parameter that are its own, and no others."
   }
 
   assert {
-    condition     = jsondecode(aws_iam_role_policy.memory.policy).Statement[0].Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] == ["brake#*"]
+    condition = jsondecode(aws_iam_role_policy.memory.policy).Statement == [{
+      Effect    = "Allow"
+      Action    = ["dynamodb:GetItem", "dynamodb:PutItem"]
+      Resource  = ["arn:aws:dynamodb:us-east-1:123456789012:table/demo-accounts"]
+      Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["brake#*"] } }
+    }]
     error_message = "Of the accounts table, the brake reaches only its own item."
   }
 
   assert {
-    condition     = one(jsondecode(aws_iam_role_policy.stage.policy).Statement) == { Effect = "Allow", Action = ["apigateway:GET", "apigateway:PATCH"], Resource = ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"] }
-    error_message = "The brake switches one stage."
+    condition = jsondecode(aws_iam_role_policy.stage.policy).Statement == [{
+      Effect   = "Allow"
+      Action   = ["apigateway:GET", "apigateway:PATCH"]
+      Resource = ["arn:aws:apigateway:us-east-1::/restapis/abc123/stages/live"]
+    }]
+    error_message = "The brake reads and changes one stage."
   }
 
   assert {
@@ -54,8 +65,13 @@ run "brake" {
   }
 
   assert {
-    condition     = output.applied.environment == tomap({ SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_API_ID = "abc123", SEKISHO_BRAKE_ALARMS = "demo-spend-rate", SEKISHO_BRAKE_BUDGET = "demo-monthly", SEKISHO_BRAKE_BUDGET_PERCENT = "100", SEKISHO_BRAKE_FUNCTIONS = "demo-mcp,demo-calendar", SEKISHO_BRAKE_TOPIC_ARN = "arn:aws:sns:us-east-1:123456789012:demo-money", SEKISHO_LOG_LEVEL = "info", SEKISHO_STAGE = "live" })
+    condition     = output.applied.environment == tomap({ SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_API_ID = "abc123", SEKISHO_BRAKE_ALARMS = "demo-spend-rate", SEKISHO_BRAKE_BUDGET = "demo-monthly", SEKISHO_BRAKE_BUDGET_PERCENT = "100", SEKISHO_BRAKE_FUNCTIONS = "demo-mcp,demo-calendar", SEKISHO_BRAKE_PARAMETER = "/sekisho/demo/brake", SEKISHO_BRAKE_TOPIC_ARN = "arn:aws:sns:us-east-1:123456789012:demo-money", SEKISHO_LOG_LEVEL = "info", SEKISHO_STAGE = "live" })
     error_message = "The function reads from its environment what it obeys and what it stops."
+  }
+
+  assert {
+    condition     = aws_ssm_parameter.this.insecure_value == "open" && !output.on
+    error_message = "A new stack is not braked."
   }
 
   assert {

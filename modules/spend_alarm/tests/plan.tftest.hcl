@@ -17,17 +17,39 @@ variables {
   }
 }
 
-run "alarm" {
+run "alarms" {
   command = plan
 
   assert {
-    condition     = aws_cloudwatch_metric_alarm.this.alarm_name == "demo-spend-rate" && output.name == "demo-spend-rate"
-    error_message = "The brake knows the alarm by its name."
+    condition     = toset(output.names) == toset(["demo-spend-rate", "demo-spend-average"]) && toset(output.names) == toset([for a in aws_cloudwatch_metric_alarm.this : a.alarm_name])
+    error_message = "The brake knows the alarms by their names."
   }
 
   assert {
-    condition     = aws_cloudwatch_metric_alarm.this.threshold == 2 && aws_cloudwatch_metric_alarm.this.datapoints_to_alarm == 3 && aws_cloudwatch_metric_alarm.this.evaluation_periods == 5
-    error_message = "It trips when 3 of the last 5 minutes were above the threshold."
+    condition     = aws_cloudwatch_metric_alarm.this["short"].datapoints_to_alarm == 3 && aws_cloudwatch_metric_alarm.this["short"].evaluation_periods == 5
+    error_message = "The short one trips when 3 of the last 5 minutes were above the threshold."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["long"].datapoints_to_alarm == 1 && aws_cloudwatch_metric_alarm.this["long"].evaluation_periods == 1
+    error_message = "The long one trips on the average of one period."
+  }
+
+  assert {
+    condition = alltrue(flatten([
+      for role, period in { short = 60, long = 600 } : [
+        for q in aws_cloudwatch_metric_alarm.this[role].metric_query : one(q.metric).period == period if length(q.metric) == 1
+      ]
+    ]))
+    error_message = "Minutes, and ten of them."
+  }
+
+  assert {
+    condition = alltrue([
+      for a in aws_cloudwatch_metric_alarm.this :
+      a.threshold == 2 && a.comparison_operator == "GreaterThanThreshold" && a.treat_missing_data == "notBreaching" && a.alarm_actions == toset(["arn:aws:sns:us-east-1:123456789012:demo-money"])
+    ])
+    error_message = "Both tell the topic when spending is above the threshold."
   }
 
   assert {
@@ -36,13 +58,38 @@ run "alarm" {
   }
 
   assert {
-    condition     = length([for q in aws_cloudwatch_metric_alarm.this.metric_query : q if length(q.metric) == 1]) == 8 && [for q in aws_cloudwatch_metric_alarm.this.metric_query : q.id if q.return_data] == ["usd_per_hour"]
-    error_message = "Gateway 2, durations 3, runs of the proxy 1, and 2 for a table; one expression is watched."
+    condition = alltrue([
+      for a in aws_cloudwatch_metric_alarm.this :
+      length([for q in a.metric_query : q if length(q.metric) == 1]) == 8 && [for q in a.metric_query : q.id if q.return_data] == ["usd_per_hour"]
+    ])
+    error_message = "Gateway 3, the authorizer 2, settle 1, and 2 for a table; one expression is watched."
   }
 
   assert {
-    condition     = alltrue([for q in aws_cloudwatch_metric_alarm.this.metric_query : length(coalesce(q.expression, "-")) <= 1024])
+    condition = alltrue([
+      for q in aws_cloudwatch_metric_alarm.this["short"].metric_query :
+      one(q.metric).stat == (q.id == "billed" ? "SampleCount" : "Sum") if length(q.metric) == 1
+    ])
+    error_message = "AWS bills requests that reach an integration: its latency has a sample for each."
+  }
+
+  assert {
+    condition     = alltrue(flatten([for a in aws_cloudwatch_metric_alarm.this : [for q in a.metric_query : length(coalesce(q.expression, "-")) <= 1024]]))
     error_message = "An expression is to stay far below CloudWatch's limit."
+  }
+}
+
+# The short alarm never sees 4 minutes of 5: that would be the most that is paid for.
+run "what_comes_and_goes" {
+  command = plan
+
+  variables {
+    trip = { usd_per_hour = 2, datapoints = 5, of = 5 }
+  }
+
+  assert {
+    condition     = abs(output.trip.delay_seconds - 0.8 * (600 + 240)) < 0.001 && endswith(output.trip.how, "; what comes and goes is seen after 840 s, in 4 of 5 minutes")
+    error_message = "The delay is the worse of both. Got ${jsonencode(output.trip)}"
   }
 }
 
@@ -90,7 +137,7 @@ run "refuses_more_metrics_than_an_alarm_reads" {
     tables = { for role in ["a", "b", "c", "d", "e"] : role => "demo-${role}" }
   }
 
-  expect_failures = [aws_cloudwatch_metric_alarm.this]
+  expect_failures = [aws_cloudwatch_metric_alarm.this["short"], aws_cloudwatch_metric_alarm.this["long"]]
 }
 
 run "refuses_wrong_values" {

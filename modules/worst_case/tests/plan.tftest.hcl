@@ -1,123 +1,152 @@
-# Prices and ceilings are chosen so that the figures can be checked by head. One method behind
-# each function.
+# Each run prices one thing only, so that the figure can be checked by head. Four methods of
+# 1,000 calls a second, 3,600,000 an hour each; the brake closes two of them.
 
 variables {
   prices = {
-    usd = {
-      apigateway_rest_request = 0.0000035
-      lambda_request          = 0.0000002
-      lambda_arm64_gb_second  = 0.0000133334
-      dynamodb_write_unit     = 0.000000625
-      dynamodb_read_unit      = 0.000000125
-      logs_ingested_gb        = 0.5
-      data_out_gb             = 0.09
-    }
-    usd_for_one = {
-      apigateway_rest_request = "3.5 / 1000000"
-      lambda_request          = "0.2 / 1000000"
-      lambda_arm64_gb_second  = "0.0000133334"
-      dynamodb_write_unit     = "0.625 / 1000000"
-      dynamodb_read_unit      = "0.125 / 1000000"
-      logs_ingested_gb        = "0.5"
-      data_out_gb             = "0.09"
-    }
-    note = "Prices of us-east-1."
+    apigateway_rest_request = 0
+    lambda_request          = 0
+    lambda_arm64_gb_second  = 0
+    dynamodb_write_unit     = 0
+    dynamodb_read_unit      = 0
+    logs_ingested_gb        = 0
+    data_out_gb             = 0
   }
 
-  trip   = { usd_per_hour = 0.14, delay_seconds = 420, how = "seven minutes" }
-  api    = { methods = 2, rate_per_second = 10, burst = 20 }
-  tables = { usage = {} }
+  most = {
+    log_bytes          = 4000
+    answer_bytes       = 50000
+    write_units        = 8
+    read_units         = 4
+    record_bytes       = 600
+    refusal_bytes      = 1000
+    deliveries         = 3
+    account_per_second = 10000
+    account_burst      = 0
+  }
+
+  trip = { usd_per_hour = 0.14, delay_seconds = 360 }
+
+  methods = {
+    "GET /calendar" = { function = "calendar", key = true, closed = true, rate_per_second = 1000, burst = 0 }
+    "POST /mcp"     = { function = "mcp", key = false, closed = true, rate_per_second = 1000, burst = 0 }
+    "GET /usage"    = { function = "account", key = true, closed = false, rate_per_second = 1000, burst = 0 }
+    "GET /health"   = { function = null, key = false, closed = false, rate_per_second = 1000, burst = 0 }
+  }
 
   functions = {
-    authorizer = { methods = 1, memory_mb = 256, timeout_seconds = 5 }
-    mcp        = { methods = 1, memory_mb = 512, timeout_seconds = 28, reserved_concurrency = 10 }
-    calendar   = { methods = 1, memory_mb = 256, timeout_seconds = 28 }
-    settle     = { methods = 6, memory_mb = 128, timeout_seconds = 30, reserved_concurrency = 0 }
-    brake      = { methods = 0, memory_mb = 128, timeout_seconds = 30 }
+    authorizer = { started_by = "authorizer", memory_mb = 256, timeout_seconds = 5 }
+    account    = { started_by = "api", memory_mb = 256, timeout_seconds = 10 }
+    calendar   = { started_by = "api", memory_mb = 256, timeout_seconds = 5, reserved_concurrency = 10 }
+    mcp        = { started_by = "proxy", memory_mb = 512, timeout_seconds = 28 }
+    settle     = { started_by = "log", memory_mb = 128, timeout_seconds = 30, reserved_concurrency = 0 }
+    brake      = { started_by = "messages", memory_mb = 128, timeout_seconds = 60 }
   }
 
+  tables                 = { usage = {} }
   unreserved_concurrency = 100
 }
 
-run "bounded" {
-  command = plan
-
-  # (10 × 3600 + 20) × 2 methods = 72,040 requests × 3.50 / million = 0.25214
-  assert {
-    condition     = output.usd_per_hour.parts["gateway"].usd == 0.2522
-    error_message = "Each method is throttled for itself. Got ${jsonencode(output.usd_per_hour.parts["gateway"])}"
-  }
-
-  # 10 reserved × 3600 s × 0.5 GB × 0.0000133334 = 0.2400012, + 36,020 × 0.20 / million = 0.0072
-  assert {
-    condition     = output.usd_per_hour.parts["function mcp"].usd == 0.2473 && output.usd_per_hour.parts["function mcp"].bound == "reservation"
-    error_message = "A reservation bounds time. Got ${jsonencode(output.usd_per_hour.parts["function mcp"])}"
-  }
-
-  # 36,020 starts × 5 s × 0.25 GB × 0.0000133334 = 0.60034, + 0.0072; 100 places would allow twice that
-  assert {
-    condition     = output.usd_per_hour.parts["function authorizer"].usd == 0.6076 && output.usd_per_hour.parts["function authorizer"].bound == "throttle × timeout"
-    error_message = "Throttle and timeout bound what is not reserved. Got ${jsonencode(output.usd_per_hour.parts["function authorizer"])}"
-  }
-
-  # 36,020 × 28 s is more than 100 × 3600 s: 360,000 s × 0.25 GB × 0.0000133334 = 1.200006, + 0.0072
-  assert {
-    condition     = output.usd_per_hour.parts["function calendar"].usd == 1.2073 && output.usd_per_hour.parts["function calendar"].bound == "account"
-    error_message = "The account bounds the rest. Got ${jsonencode(output.usd_per_hour.parts["function calendar"])}"
-  }
-
-  # Both together have 100 places, not 150.03: the 50.03 that one too many wants are worth 0.60034.
-  assert {
-    condition     = output.usd_per_hour.parts["functions share the account"].usd == -0.6003
-    error_message = "Functions without a reservation share what the account has left. Got ${jsonencode(output.usd_per_hour.parts["functions share the account"])}"
-  }
-
-  # Switched off: no time, and its starts are still counted: 216,120 × 0.20 / million = 0.04322
-  assert {
-    condition     = output.usd_per_hour.parts["function settle"].usd == 0.0433 && output.usd_per_hour.parts["function settle"].bound == "reservation"
-    error_message = "A function that is switched off costs only what starts it. Got ${jsonencode(output.usd_per_hour.parts["function settle"])}"
-  }
-
-  # 3600 s × 0.125 GB × 0.0000133334 = 0.006
-  assert {
-    condition     = output.usd_per_hour.parts["function brake"].usd == 0.0061 && output.usd_per_hour.parts["function brake"].bound == "messages"
-    error_message = "Messages start it one by one. Got ${jsonencode(output.usd_per_hour.parts["function brake"])}"
-  }
-
-  # 72,040 × 8 units × 0.625 / million = 0.3602
-  assert {
-    condition     = output.usd_per_hour.parts["dynamodb writes"].usd == 0.3602 && output.usd_per_hour.parts["dynamodb writes"].bound == "throttle"
-    error_message = "Calls bound the units of a table without a ceiling."
-  }
-
-  assert {
-    condition     = abs(output.usd_per_hour.usd - sum([for p in values(output.usd_per_hour.parts) : p.usd])) < 0.00001 && output.usd_per_hour.unbounded == null && output.usd_per_hour.prices == "Prices of us-east-1."
-    error_message = "The whole is the sum of its parts."
-  }
-
-  assert {
-    condition     = abs(output.usd_before_brake.usd - output.usd_per_hour.usd * 420 / 3600) < 0.0001 && endswith(output.usd_before_brake.how, ": seven minutes")
-    error_message = "Before the brake: seven minutes of the worst hour."
-  }
-}
-
-run "bounded_by_a_table" {
+run "gateway" {
   command = plan
 
   variables {
-    tables = { usage = { write = 5 }, accounts = { write = 5, read = 5 } }
-    trip   = { usd_per_hour = 1000, delay_seconds = 420, how = "" }
+    prices = { apigateway_rest_request = 0.0000035, lambda_request = 0, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
   }
 
-  # (5 + 5) × 3600 × 0.625 / million = 0.0225
+  # 14,400,000 requests × 3.5 / million; while braked, half of them
   assert {
-    condition     = output.usd_per_hour.parts["dynamodb writes"].usd == 0.0225 && output.usd_per_hour.parts["dynamodb writes"].bound == "table" && output.usd_per_hour.parts["dynamodb reads"].bound == "throttle"
-    error_message = "Ceilings bound units where all tables have one."
+    condition     = output.usd_per_hour.usd == 50.4 && output.usd_while_braked.usd == 25.2 && output.usd_per_hour.unbounded == null
+    error_message = "Each method is throttled for itself, and the brake closes two. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+
+  # 50.4 × 360 / 3600
+  assert {
+    condition     = output.usd_before_brake.usd == 5.04 && output.usd_before_brake.delay_seconds == 360
+    error_message = "Before the brake: six minutes of the worst hour. Got ${jsonencode(output.usd_before_brake)}"
+  }
+}
+
+run "starts" {
+  command = plan
+
+  variables {
+    prices = { apigateway_rest_request = 0, lambda_request = 0.000001, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
+  }
+
+  # authorizer 7.2 million, settle three times that, calendar, mcp and account 3.6 each; while
+  # braked, authorizer and account 3.6, settle 10.8
+  assert {
+    condition     = output.usd_per_hour.usd == 39.6 && output.usd_while_braked.usd == 18
+    error_message = "Keys start the authorizer, records settle. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+}
+
+run "functions" {
+  command = plan
+
+  variables {
+    prices = { apigateway_rest_request = 0, lambda_request = 0, lambda_arm64_gb_second = 0.001, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
+  }
+
+  # calendar has its 10 places: 9; mcp takes all 100 that are left: 180, so that nothing is left for
+  # the authorizer and account; settle is switched off; messages start the brake one by one: 0.45.
+  # While braked, account takes the 100 places: 90.
+  assert {
+    condition     = output.usd_per_hour.usd == 189.45 && output.usd_while_braked.usd == 90.45
+    error_message = "The most expensive functions take what the account has left. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+}
+
+run "throttle_and_timeout" {
+  command = plan
+
+  variables {
+    prices                 = { apigateway_rest_request = 0, lambda_request = 0, lambda_arm64_gb_second = 0.001, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
+    unreserved_concurrency = 100000
+  }
+
+  # mcp 28,000 places of 1.8, authorizer 10,000 and account 10,000 of 0.9, calendar 9, brake 0.45;
+  # while braked authorizer 5,000, account 10,000, brake
+  assert {
+    condition     = output.usd_per_hour.usd == 68409.45 && output.usd_while_braked.usd == 13500.45
+    error_message = "With places enough, throttle and timeout bound the time. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+}
+
+run "bytes" {
+  command = plan
+
+  variables {
+    prices = { apigateway_rest_request = 0, lambda_request = 0, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0.5, data_out_gb = 0.1 }
+  }
+
+  # 14.4 million × (4000 × 0.5 + 50000 × 0.1) = 100.8, and the other 21.6 million that the account
+  # takes × (600 × 0.5 + 1000 × 0.1) = 8.64; while braked, 50.4 and 28.8 million: 11.52
+  assert {
+    condition     = output.usd_per_hour.usd == 109.44 && output.usd_while_braked.usd == 61.92
+    error_message = "Refused requests leave a record and get an answer. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+}
+
+run "units" {
+  command = plan
+
+  variables {
+    prices = { apigateway_rest_request = 0, lambda_request = 0, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0.000001, dynamodb_read_unit = 0.0000001, logs_ingested_gb = 0, data_out_gb = 0 }
+    tables = { usage = { write = 500 }, accounts = { write = 500, read = 500 } }
+    trip   = { usd_per_hour = 1000, delay_seconds = 360 }
+  }
+
+  # Both tables grant 3.6 million writes; reads have no ceiling on one of them: 57.6 million, and
+  # while braked 28.8
+  assert {
+    condition     = output.usd_per_hour.usd == 9.36 && output.usd_while_braked.usd == 6.48
+    error_message = "Ceilings bound units where all tables have one. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
   }
 
   assert {
-    condition     = output.usd_before_brake.usd == null && startswith(output.usd_before_brake.how, "never braked: the ceilings keep an hour at ")
-    error_message = "An alarm above the worst case never trips, and it is said."
+    condition     = output.usd_before_brake.usd == null && output.usd_before_brake.unbounded == null
+    error_message = "An alarm above the worst case never trips."
   }
 }
 
@@ -125,32 +154,18 @@ run "unbounded" {
   command = plan
 
   variables {
-    api    = { methods = 2, rate_per_second = -1, burst = -1 }
-    tables = { usage = { write = 5 } }
-
-    functions = {
-      calendar = { methods = 1, memory_mb = 256, timeout_seconds = 28, reserved_concurrency = 5 }
-      postal   = { methods = 1, memory_mb = 256, timeout_seconds = 28, reserved_concurrency = 0 }
+    methods = {
+      "GET /calendar" = { function = "calendar", key = true, closed = true, rate_per_second = -1, burst = -1 }
     }
   }
 
   assert {
-    condition     = output.usd_per_hour.usd == null && strcontains(output.usd_per_hour.unbounded, "unbounded: set api.throttle.rate_per_second and api.throttle.burst")
+    condition     = output.usd_per_hour.usd == null && output.usd_before_brake.usd == null && output.usd_while_braked.usd == null
     error_message = "Without a throttle there is no figure."
   }
 
   assert {
-    condition     = output.usd_per_hour.parts["function calendar"].usd == null && output.usd_per_hour.parts["function postal"].usd == 0
-    error_message = "Starts are unbounded without a throttle, except of what is switched off."
-  }
-
-  assert {
-    condition     = output.usd_per_hour.parts["dynamodb writes"].usd == 0.0113 && output.usd_per_hour.parts["dynamodb reads"].how == "unbounded: set api.throttle.rate_per_second and api.throttle.burst, or tables.max_units_per_second.read"
-    error_message = "What has a ceiling keeps its figure; what has none names both that would do."
-  }
-
-  assert {
-    condition     = output.usd_before_brake.usd == null && startswith(output.usd_before_brake.how, "unbounded: set api.throttle")
-    error_message = "Nor is there a figure before the brake."
+    condition     = output.usd_per_hour.unbounded == "unbounded: set api.throttle.rate_per_second and api.throttle.burst"
+    error_message = "It is said what to set."
   }
 }

@@ -16,10 +16,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Contract is where the API's description lies in a checkout, and Prices the table of prices.
+// Contract is where the API's description lies in a checkout, Prices the table of prices, and
+// Most what one request can come to.
 const (
 	Contract = "functions/internal/contract/openapi.yaml"
 	Prices   = "functions/internal/money/price/prices.json"
+	Most     = "functions/internal/money/worstcase/most.json"
 )
 
 // Root returns the top of the repository that the working directory is in.
@@ -62,7 +64,7 @@ func Checkout(root, dir string) error {
 }
 
 func terraformFiles(root string) ([]string, error) {
-	files := []string{Contract, Prices}
+	files := []string{Contract, Prices, Most}
 	top, err := filepath.Glob(filepath.Join(root, "*.tf"))
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -75,8 +74,7 @@ func (h *Handler) obey(ctx context.Context, record events.SNSEventRecord) (brake
 	return effect, cause.Text, err
 }
 
-// ReadConfig reads the environment. Deployed functions are called <stack>-<name>, so those that
-// the contract spares are known by the end of their names.
+// ReadConfig reads the environment. It refuses functions that the contract spares.
 func ReadConfig(env boot.Env) (brake.Config, error) {
 	api, err := contract.Load()
 	if err != nil {
@@ -90,17 +88,16 @@ func ReadConfig(env boot.Env) (brake.Config, error) {
 		return brake.Config{}, fmt.Errorf("%s is not set", boot.BrakeFunctions)
 	}
 	for _, function := range c.Functions {
-		for _, name := range api.NeverBraked() {
-			if function == name || strings.HasSuffix(function, "-"+name) {
-				return brake.Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
-			}
+		if name := brake.Undeployed(api, function); name != "" && !api.Function(name).Braked {
+			return brake.Config{}, fmt.Errorf("%s: %s is never stopped: take it off the list", boot.BrakeFunctions, function)
 		}
 	}
-	var errs [4]error
+	var errs [5]error
 	c.Topic, errs[0] = env.Required(boot.BrakeTopicARN)
 	c.API, errs[1] = env.Required(boot.APIID)
 	c.Stage, errs[2] = env.Required(boot.Stage)
 	c.Rules.BudgetPercent, errs[3] = env.Float(boot.BrakeBudgetPercent, 100)
+	c.Parameter, errs[4] = env.Required(boot.BrakeParameter)
 	return c, errors.Join(errs[:]...)
 }
 

@@ -132,7 +132,7 @@ func TestAFailureIsDeliveredAgain(t *testing.T) {
 func environment() map[string]string {
 	return map[string]string{
 		boot.BrakeFunctions: "demo-calendar, demo-mcp", boot.BrakeTopicARN: topic, boot.BrakeAlarms: "demo-spend-rate",
-		boot.BrakeBudget: "demo-monthly", boot.BrakeBudgetPercent: "80", boot.APIID: "abc", boot.Stage: "live",
+		boot.BrakeBudget: "demo-monthly", boot.BrakeBudgetPercent: "80", boot.BrakeParameter: "/sekisho/demo/brake", boot.APIID: "abc", boot.Stage: "live",
 	}
 }
 
@@ -145,7 +145,7 @@ func TestReadConfig(t *testing.T) {
 		t.Errorf("read %+v", c)
 	}
 	for variable, value := range map[string]string{
-		boot.BrakeFunctions: "", boot.BrakeTopicARN: "", boot.APIID: "", boot.Stage: "", boot.BrakeBudgetPercent: "all",
+		boot.BrakeFunctions: "", boot.BrakeTopicARN: "", boot.APIID: "", boot.Stage: "", boot.BrakeParameter: "", boot.BrakeBudgetPercent: "all",
 	} {
 		env := environment()
 		env[variable] = value

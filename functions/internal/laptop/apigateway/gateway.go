@@ -59,7 +59,7 @@ type Config struct {
 	// Domain is the host, with its port, that requestContext names: what the client says
 	// in Host is never believed. Empty means "localhost".
 	Domain string
-	// Throttle is the stage's; nil means none.
+	// Throttle is the stage's, for each method; nil means none.
 	Throttle *Throttle
 
 	// AccessLogFormat maps the fields of a record to variables; nil takes the description's.
@@ -84,7 +84,7 @@ type Gateway struct {
 	authorizer string
 	variables  atomic.Pointer[map[string]string]
 	accessLog  accessLog
-	throttle   *bucket
+	throttles  *throttles
 	bodies     memory
 	now        func() time.Time
 	log        *zap.Logger
@@ -98,7 +98,7 @@ func New(c Config) (*Gateway, error) {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g.SetStageVariables(c.StageVariables)
-	g.throttle = newBucket(c.Throttle, c.Now())
+	g.throttles = newThrottles(c.Throttle)
 	return g, nil
 }
 
@@ -185,7 +185,7 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err := g.findRoute(c); err != nil {
 		return err
 	}
-	if !g.throttle.take(g.now()) {
+	if !g.throttles.take(c.method+" "+c.route.resource, g.now()) {
 		return refuseThrottled()
 	}
 	if err := c.checkLength(w, r); err != nil {
@@ -210,3 +210,10 @@ func (g *Gateway) SetStageVariables(variables map[string]string) {
 	v := maps.Clone(variables)
 	g.variables.Store(&v)
 }
+
+// Throttles are those that methods have of their own, by method such as GET /v1/postal.
+func (g *Gateway) Throttles() map[string]Throttle { return g.throttles.all() }
+
+// SetThrottle gives a method a throttle of its own, for the requests that come after; nil
+// gives it the stage's again.
+func (g *Gateway) SetThrottle(method string, t *Throttle) { g.throttles.set(method, t) }

@@ -3,6 +3,7 @@ package apigateway
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,19 +63,24 @@ func TestContractRefusals(t *testing.T) {
 		status               int
 		code, retryAfter     string
 	}{
-		"no key":            {authorizer: fails("Unauthorized"), status: 401, code: "unauthorized"},
-		"over the limit":    {authorizer: answers(policy("Deny", "*", overLimit)), status: 429, code: "limit_exceeded", retryAfter: "86400"},
-		"store down":        {authorizer: fails("store down"), status: 503, code: "store_unavailable", retryAfter: "5"},
-		"bad authorizer":    {authorizer: answers(`{}`), status: 503, code: "store_unavailable", retryAfter: "5"},
-		"unknown route":     {path: "/v1/nothing", status: 404, code: "route_not_found"},
-		"unknown method":    {method: "DELETE", path: "/v1/postal", status: 404, code: "route_not_found"},
-		"oauth probe":       {path: "/.well-known/oauth-protected-resource/mcp", status: 404, code: "route_not_found"},
-		"root":              {path: "/", status: 404, code: "route_not_found"},
-		"function fails":    {business: fails("x"), status: 502, code: "internal", retryAfter: "1"},
-		"malformed":         {business: answers(`{}`), status: 502, code: "internal", retryAfter: "1"},
-		"too large":         {method: "POST", path: "/v1/convert/width", body: strings.Repeat("x", maxBody+1), status: 413, code: "too_large"},
-		"headers":           {headers: []string{"X-Long", strings.Repeat("x", maxHeaders)}, status: 400, code: "bad_request"},
-		"throttled":         {change: func(c *setup) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled", retryAfter: "1"},
+		"no key":         {authorizer: fails("Unauthorized"), status: 401, code: "unauthorized"},
+		"over the limit": {authorizer: answers(policy("Deny", "*", overLimit)), status: 429, code: "limit_exceeded", retryAfter: "86400"},
+		"store down":     {authorizer: fails("store down"), status: 503, code: "store_unavailable", retryAfter: "5"},
+		"bad authorizer": {authorizer: answers(`{}`), status: 503, code: "store_unavailable", retryAfter: "5"},
+		"unknown route":  {path: "/v1/nothing", status: 404, code: "route_not_found"},
+		"unknown method": {method: "DELETE", path: "/v1/postal", status: 404, code: "route_not_found"},
+		"oauth probe":    {path: "/.well-known/oauth-protected-resource/mcp", status: 404, code: "route_not_found"},
+		"root":           {path: "/", status: 404, code: "route_not_found"},
+		"function fails": {business: fails("x"), status: 502, code: "internal", retryAfter: "1"},
+		"malformed":      {business: answers(`{}`), status: 502, code: "internal", retryAfter: "1"},
+		"too large":      {method: "POST", path: "/v1/convert/width", body: strings.Repeat("x", maxBody+1), status: 413, code: "too_large"},
+		"headers":        {headers: []string{"X-Long", strings.Repeat("x", maxHeaders)}, status: 400, code: "bad_request"},
+		"throttled":      {change: func(c *setup) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled"},
+		"braked and throttled": {change: func(c *setup) {
+			c.Throttle = &Throttle{}
+			api, _ := contract.Load()
+			c.StageVariables = api.StageVariables["braked"]
+		}, status: 429, code: "braked"},
 		"no concurrency":    {change: reserve("postal", 0), status: 503, code: "unavailable"},
 		"authorizer is off": {change: reserve("authorizer", 0), status: 503, code: "store_unavailable", retryAfter: "5"},
 		"braked": {change: func(c *setup) {
@@ -258,4 +264,43 @@ func BenchmarkProxiedCall(b *testing.B) {
 			b.Fatal(w.Code)
 		}
 	}
+}
+
+// TestThrottlesAreByMethod: each method has a bucket, of its own size where it was given one;
+// what is throttled to 0 starts nothing, not even the authorizer.
+func TestThrottlesAreByMethod(t *testing.T) {
+	f := newContractGateway(t, answers(policy("Allow", "*", `{}`)), answers(`{"statusCode":200,"body":"{}"}`), func(c *setup) { c.Throttle = &Throttle{Burst: 2} })
+	started := func() (n int) {
+		for _, counts := range f.functions.Counts() {
+			n += counts.Invocations
+		}
+		return n
+	}
+	statuses := func(method, path string, n int) (got []int) {
+		for range n {
+			got = append(got, f.call(method, path, "").Code)
+		}
+		return got
+	}
+	want := func(what string, got []int, want ...int) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	want("the stage's", statuses("GET", "/v1/postal/1000001", 3), 200, 200, 429)
+	want("one bucket for all paths of a resource", statuses("GET", "/v1/postal/1000002", 1), 429)
+	want("another method's", statuses("GET", "/v1/postal?prefix=1", 3), 200, 200, 429)
+	f.SetThrottle("GET /v1/calendar/holidays", &Throttle{Burst: 1})
+	want("its own", statuses("GET", "/v1/calendar/holidays?year=2026", 2), 200, 429)
+	before := started()
+	f.SetThrottle("GET /v1/calendar/holidays", &Throttle{})
+	want("none", statuses("GET", "/v1/calendar/holidays?year=2026", 3), 429, 429, 429)
+	if n := started(); n != before {
+		t.Errorf("%d functions started for throttled calls", n-before)
+	}
+	f.SetThrottle("POST /mcp", &Throttle{})
+	want("a verb of ANY", append(statuses("POST", "/mcp", 1), statuses("GET", "/mcp", 1)...), 429, 200)
+	f.SetThrottle("GET /v1/calendar/holidays", nil)
+	want("the stage's again", statuses("GET", "/v1/calendar/holidays?year=2026", 3), 200, 200, 429)
 }

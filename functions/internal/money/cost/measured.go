@@ -69,8 +69,9 @@ func Kinds() []Kind {
 type Counts struct {
 	// Calls is how many calls were made.
 	Calls int64 `json:"calls"`
-	// APIRequests to API Gateway: two for a call over MCP, one for a REST call.
-	APIRequests int64 `json:"api_requests"`
+	// BilledRequests to API Gateway: two for a call over MCP, one for a REST call; but one that
+	// the authorizer denies is not billed.
+	BilledRequests int64 `json:"billed_requests"`
 	// Invocations of functions: authorizer, mcp, settle, and business for all others.
 	Invocations map[string]int64 `json:"invocations"`
 	// ReadUnits and WriteUnits of DynamoDB, computed from the items' sizes.

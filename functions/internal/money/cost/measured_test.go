@@ -88,7 +88,7 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 	}
 	before := w.invocations()
 	w.wire.take()
-	records, accessBytes, logBytes := w.access.lines.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
+	billed, accessBytes, logBytes := w.access.billed.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
 	c := cost.Counts{Calls: int64(n), Invocations: map[string]int64{}}
 	for range n {
 		if !kind.Warm {
@@ -97,7 +97,7 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 		c.AnswerBytes += w.one(kind, key, code)
 	}
 	c.ReadUnits, c.WriteUnits = w.wire.take()
-	c.APIRequests, c.AccessLogBytes = w.access.lines.Load()-records, w.access.bytes.Load()-accessBytes
+	c.BilledRequests, c.AccessLogBytes = w.access.billed.Load()-billed, w.access.bytes.Load()-accessBytes
 	c.FunctionLogBytes = w.logs.bytes.Load() - logBytes
 	for name, now := range w.invocations() {
 		if d := now - before[name]; d > 0 {
@@ -141,7 +141,7 @@ func compare(got, want cost.Counts) (differences []string) {
 		}
 	}
 	exact("calls", got.Calls, want.Calls)
-	exact("requests to the API", got.APIRequests, want.APIRequests)
+	exact("billed requests to the API", got.BilledRequests, want.BilledRequests)
 	exact("read units", got.ReadUnits, want.ReadUnits)
 	exact("write units", got.WriteUnits, want.WriteUnits)
 	if !maps.Equal(got.Invocations, want.Invocations) {

@@ -59,7 +59,7 @@ func (n *needs) add(c Counts, calls *big.Rat) {
 	scaled := func(to *big.Rat, total int64) {
 		to.Add(to, new(big.Rat).Mul(calls, big.NewRat(total, c.Calls)))
 	}
-	scaled(n.requests, c.APIRequests)
+	scaled(n.requests, c.BilledRequests)
 	scaled(n.reads, c.ReadUnits)
 	scaled(n.writes, c.WriteUnits)
 	scaled(n.logBytes, c.AccessLogBytes+c.FunctionLogBytes)
@@ -115,7 +115,7 @@ type item struct {
 func (m Model) line(name string, items ...item) Line {
 	l := Line{Name: name, USD: new(big.Rat)}
 	for _, i := range items {
-		l.USD.Add(l.USD, new(big.Rat).Mul(i.amount, m.Prices.Of(i.key)))
+		l.USD.Add(l.USD, m.Prices.Cost(i.key, i.amount))
 		l.Counted = append(l.Counted, Quantity{i.amount, i.unit})
 	}
 	return l

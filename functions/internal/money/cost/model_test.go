@@ -94,16 +94,16 @@ func TestCountsPerCall(t *testing.T) {
 		{cost.Admitted, cost.MCP, true}:   {2, 0, 1, 1, 1, 1, 0},
 		{cost.Admitted, cost.REST, false}: {1, 1, 1, 1, 0, 1, 0},
 		{cost.Admitted, cost.REST, true}:  {1, 0, 1, 1, 0, 1, 0},
-		{cost.Denied, cost.MCP, false}:    {2, 2, 2, 1, 1, 0, 1},
-		{cost.Denied, cost.MCP, true}:     {2, 0, 1, 1, 1, 0, 1},
-		{cost.Denied, cost.REST, false}:   {1, 1, 2, 1, 0, 0, 1},
-		{cost.Denied, cost.REST, true}:    {1, 0, 1, 1, 0, 0, 1},
+		{cost.Denied, cost.MCP, false}:    {1, 2, 2, 1, 1, 0, 1}, // the request that is denied is not billed
+		{cost.Denied, cost.MCP, true}:     {1, 0, 1, 1, 1, 0, 1},
+		{cost.Denied, cost.REST, false}:   {0, 1, 2, 1, 0, 0, 1},
+		{cost.Denied, cost.REST, true}:    {0, 0, 1, 1, 0, 0, 1},
 		{cost.Failed, cost.MCP, false}:    {2, 2, 5, 1, 1, 1, 1}, // a refund is a transaction of two writes
 		{cost.Failed, cost.REST, true}:    {1, 0, 5, 1, 0, 1, 1},
 	} {
 		c := m.Of(kind)
 		n := c.Calls
-		if c.APIRequests != want.requests*n || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n ||
+		if c.BilledRequests != want.requests*n || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n ||
 			c.Invocations["authorizer"] != want.authorizer*n || c.Invocations["mcp"] != want.mcp*n ||
 			c.Invocations["business"] != want.business*n || c.Invocations["settle"] != want.settle*n {
 			t.Errorf("%s: %+v, want for each of the calls %+v", kind, c, want)

@@ -61,11 +61,24 @@ func (m Model) notes() []string {
 			"--mcp-ms, --business-ms and --settle-ms.",
 		"Not included: the free tier, taxes, cold starts (about 45 ms of billed time each), and the tables' storage and backups.",
 	}
+	if tiers := m.untiered(); tiers != "" {
+		notes = append(notes, tiers)
+	}
 	if fell := m.fellBack(); len(fell) > 0 && m.Prices.Region != m.Prices.Base {
 		notes = append(notes, "There is no price in "+m.Prices.Region+" for "+strings.Join(fell, ", ")+
 			", so those of "+m.Prices.Base+" are used. Pass your own with --prices FILE.")
 	}
 	return notes
+}
+
+// untiered says so where the base region's requests get cheaper by volume and this region's
+// are priced at the first tier throughout.
+func (m Model) untiered() string {
+	p, _ := m.Prices.Price(price.GatewayRequest)
+	if len(p.Tiers) > 0 || m.Prices.FellBack(price.GatewayRequest) {
+		return ""
+	}
+	return "The gateway's volume tiers are not known in " + m.Prices.Region + ": from some hundred million requests on it is cheaper than said here."
 }
 
 func (m Model) fellBack() (names []string) {

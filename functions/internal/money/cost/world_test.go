@@ -22,6 +22,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
@@ -37,7 +38,7 @@ type world struct {
 	laptop *laptop.Service
 	ring   account.Keyring
 	wire   *wire
-	access lineCount
+	access accessLog
 	logs   functionLogs
 	// clock stands still unless a test moves it, so that caches of a few seconds don't
 	// depend on how fast this machine is.
@@ -47,19 +48,39 @@ type world struct {
 	durations map[string][]time.Duration
 }
 
-// lineCount counts lines and their bytes, without the line breaks.
-type lineCount struct{ lines, bytes atomic.Int64 }
+// byteCount counts the bytes of lines, without the line breaks.
+type byteCount struct{ bytes atomic.Int64 }
 
-func (l *lineCount) Write(p []byte) (int, error) {
+func (c *byteCount) Write(p []byte) (int, error) {
 	for line := range bytes.Lines(p) {
-		l.lines.Add(1)
-		l.bytes.Add(int64(len(bytes.TrimRight(line, "\n"))))
+		c.bytes.Add(int64(len(bytes.TrimRight(line, "\n"))))
 	}
 	return len(p), nil
 }
 
+// accessLog also counts the requests that AWS bills: those that reached an integration.
+type accessLog struct {
+	byteCount
+	billed atomic.Int64
+}
+
+func (l *accessLog) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		var r gateway.AccessRecord
+		if err := json.Unmarshal(line, &r); err != nil {
+			return 0, fmt.Errorf("a record is not one line of JSON: %w", err)
+		}
+		switch r.ResponseType {
+		case "UNAUTHORIZED", "ACCESS_DENIED", "AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR", "MISSING_AUTHENTICATION_TOKEN", "THROTTLED":
+		default:
+			l.billed.Add(1)
+		}
+	}
+	return l.byteCount.Write(p)
+}
+
 // functionLogs counts what the functions log, leaving out the laptop's own lines.
-type functionLogs struct{ lineCount }
+type functionLogs struct{ byteCount }
 
 func (l *functionLogs) Write(p []byte) (int, error) {
 	var line struct{ Function string }
@@ -69,7 +90,7 @@ func (l *functionLogs) Write(p []byte) (int, error) {
 	if line.Function == "gateway" {
 		return len(p), nil
 	}
-	return l.lineCount.Write(p)
+	return l.byteCount.Write(p)
 }
 
 const (

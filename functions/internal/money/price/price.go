@@ -53,11 +53,20 @@ type Price struct {
 	// Per is above 0.
 	Per  json.Number `json:"per"`
 	Unit string      `json:"unit"`
+	// Tiers are what further units of a month cost, in ascending order.
+	Tiers []Tier `json:"tiers,omitempty"`
 	// Source is the URL of the page or price list.
 	Source string `json:"source"`
 	// Date is when the price was valid, YYYY-MM-DD or YYYY-MM.
 	Date string `json:"date"`
 	Note string `json:"note,omitempty"`
+}
+
+// Tier is the price of the units of a month above a number, per as many as the row says.
+type Tier struct {
+	// Above is the number of units.
+	Above json.Number `json:"above"`
+	USD   json.Number `json:"usd"`
 }
 
 // Book is a table of prices, and per region those that differ.
@@ -125,6 +134,9 @@ func (p Price) check() error {
 	if err != nil || per.Sign() <= 0 {
 		return fmt.Errorf("per must be a number above 0, not %q", p.Per)
 	}
+	if err := checkTiers(p.Tiers); err != nil {
+		return err
+	}
 	if strings.TrimSpace(p.Unit) == "" {
 		return errors.New("unit is missing")
 	}
@@ -133,6 +145,21 @@ func (p Price) check() error {
 	}
 	if !date.MatchString(p.Date) {
 		return fmt.Errorf("date must be YYYY-MM-DD or YYYY-MM, not %q", p.Date)
+	}
+	return nil
+}
+
+func checkTiers(tiers []Tier) error {
+	last := new(big.Rat)
+	for _, tier := range tiers {
+		above, err := rational(tier.Above)
+		if err != nil || above.Cmp(last) <= 0 {
+			return fmt.Errorf("tiers must ascend from above 0, which %q does not", tier.Above)
+		}
+		if usd, err := rational(tier.USD); err != nil || usd.Sign() < 0 {
+			return fmt.Errorf("usd of the tier above %s must be a number of 0 or more, not %q", tier.Above, tier.USD)
+		}
+		last = above
 	}
 	return nil
 }
@@ -212,20 +239,33 @@ func (t Table) Price(key Key) (p Price, ok bool) {
 // FellBack reports whether a price is the base region's because the region doesn't list it.
 func (t Table) FellBack(key Key) bool { return !t.own[key] }
 
-// Of is the exact price of one unit in USD. It panics unless key is one of this package's
-// constants, which Parse guarantees to be there.
-func (t Table) Of(key Key) *big.Rat {
+// Of is the exact price in USD of the first unit of a month. It panics unless key is one of this
+// package's constants, which Parse guarantees to be there.
+func (t Table) Of(key Key) *big.Rat { return t.Cost(key, big.NewRat(1, 1)) }
+
+// Cost is the exact price in USD of an amount of units in a month, tier by tier. It panics as Of
+// does.
+func (t Table) Cost(key Key, amount *big.Rat) *big.Rat {
 	p, ok := t.prices[key]
 	if !ok {
 		panic("price: no row " + string(key))
 	}
-	usd, err := rational(p.USD)
+	usd, left := new(big.Rat), amount
+	for _, tier := range slices.Backward(p.Tiers) {
+		if above := checked(tier.Above); left.Cmp(above) > 0 {
+			usd.Add(usd, new(big.Rat).Mul(new(big.Rat).Sub(left, above), checked(tier.USD)))
+			left = above
+		}
+	}
+	usd.Add(usd, new(big.Rat).Mul(left, checked(p.USD)))
+	return usd.Quo(usd, checked(p.Per))
+}
+
+// checked reads a number that check has seen.
+func checked(n json.Number) *big.Rat {
+	r, err := rational(n)
 	if err != nil {
 		panic("price: " + err.Error())
 	}
-	per, err := rational(p.Per)
-	if err != nil {
-		panic("price: " + err.Error())
-	}
-	return usd.Quo(usd, per)
+	return r
 }

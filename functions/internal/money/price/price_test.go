@@ -89,16 +89,21 @@ func TestOverride(t *testing.T) {
 func TestBadRows(t *testing.T) {
 	good := map[string]any{"usd": 1, "per": 1, "unit": "requests", "source": "https://example.com", "date": "2026-11-02"}
 	for name, change := range map[string]func(map[string]any){
-		"negative":   func(r map[string]any) { r["usd"] = -1 },
-		"no usd":     func(r map[string]any) { delete(r, "usd") },
-		"text":       func(r map[string]any) { r["usd"] = "cheap" },
-		"huge":       func(r map[string]any) { r["usd"] = json.Number("1e99999999") },
-		"per zero":   func(r map[string]any) { r["per"] = 0 },
-		"no unit":    func(r map[string]any) { r["unit"] = " " },
-		"no source":  func(r map[string]any) { delete(r, "source") },
-		"hearsay":    func(r map[string]any) { r["source"] = "secondary" },
-		"no date":    func(r map[string]any) { delete(r, "date") },
-		"bad month":  func(r map[string]any) { r["date"] = "2026-13" },
+		"negative":  func(r map[string]any) { r["usd"] = -1 },
+		"no usd":    func(r map[string]any) { delete(r, "usd") },
+		"text":      func(r map[string]any) { r["usd"] = "cheap" },
+		"huge":      func(r map[string]any) { r["usd"] = json.Number("1e99999999") },
+		"per zero":  func(r map[string]any) { r["per"] = 0 },
+		"no unit":   func(r map[string]any) { r["unit"] = " " },
+		"no source": func(r map[string]any) { delete(r, "source") },
+		"hearsay":   func(r map[string]any) { r["source"] = "secondary" },
+		"no date":   func(r map[string]any) { delete(r, "date") },
+		"bad month": func(r map[string]any) { r["date"] = "2026-13" },
+		"tier of 0": func(r map[string]any) { r["tiers"] = []any{map[string]any{"above": 0, "usd": 1}} },
+		"tiers fall": func(r map[string]any) {
+			r["tiers"] = []any{map[string]any{"above": 2, "usd": 1}, map[string]any{"above": 1, "usd": 1}}
+		},
+		"tier, -1":   func(r map[string]any) { r["tiers"] = []any{map[string]any{"above": 1, "usd": -1}} },
 		"wrong name": func(r map[string]any) { r["price"] = 1 },
 	} {
 		row := map[string]any{}
@@ -130,5 +135,21 @@ func TestBadRows(t *testing.T) {
 	}
 	if err := load(t).Override([]byte(`{"base": "eu-west-1"}`)); err == nil || !strings.Contains(err.Error(), "regions") {
 		t.Errorf("another base was taken, or not explained: %v", err)
+	}
+}
+
+// TestTiers: each unit is paid at the tier that it falls into.
+func TestTiers(t *testing.T) {
+	table, _ := load(t).Region("us-east-1")
+	for amount, want := range map[int64]string{
+		0: "0.00", 1_000_000: "3.50", 333_000_000: "1165.50", 334_000_000: "1168.30", 1_000_000_000: "3033.10",
+		2_000_000_000: "5413.10", 20_000_000_000: "48253.10", 21_000_000_000: "49763.10",
+	} {
+		if got := table.Cost(GatewayRequest, big.NewRat(amount, 1)).FloatString(2); got != want {
+			t.Errorf("%d requests: %s USD, want %s", amount, got, want)
+		}
+	}
+	if got := table.Cost(LambdaRequest, big.NewRat(1_000_000_000, 1)).FloatString(2); got != "200.00" {
+		t.Errorf("without tiers: %s", got)
 	}
 }
