@@ -6,7 +6,7 @@ resource "aws_cloudwatch_log_group" "this" {
 }
 
 resource "aws_lambda_permission" "settle" {
-  statement_id   = "access-log"
+  statement_id   = "access-log-${local.alias}"
   action         = "lambda:InvokeFunction"
   function_name  = var.access_log.settle.function_name
   qualifier      = local.alias
