@@ -224,3 +224,9 @@ resource "aws_ce_anomaly_subscription" "this" {
 
   depends_on = [aws_sns_topic_policy.this]
 }
+
+# It was there always, before it needed a monitor to be given.
+moved {
+  from = aws_ce_anomaly_subscription.this
+  to   = aws_ce_anomaly_subscription.this[0]
+}

@@ -6,7 +6,7 @@ resource "aws_cloudwatch_log_group" "this" {
 }
 
 resource "aws_lambda_permission" "settle" {
-  statement_id   = "access-log"
+  statement_id   = "access-log-${local.alias}"
   action         = "lambda:InvokeFunction"
   function_name  = var.access_log.settle.function_name
   qualifier      = local.alias
@@ -24,10 +24,16 @@ resource "aws_lambda_permission" "settle" {
 #
 # Before the stage: a call that failed before the subscription existed would stay charged.
 resource "aws_cloudwatch_log_subscription_filter" "this" {
-  name            = "settle"
+  name            = "settle-${local.alias}"
   log_group_name  = aws_cloudwatch_log_group.this.name
   filter_pattern  = local.contract.x-sekisho-settle-filter
   destination_arn = "${local.lambda}:${var.access_log.settle.function_name}:${local.alias}"
 
   depends_on = [aws_lambda_permission.settle]
+
+  # Under another name than the one from before the alias, so that the two can overlap: refunds
+  # are applied once, however often they come.
+  lifecycle {
+    create_before_destroy = true
+  }
 }

@@ -91,7 +91,7 @@ resource "aws_lambda_alias" "lists" {
 resource "aws_lambda_permission" "lists" {
   for_each = aws_lambda_alias.lists
 
-  statement_id  = "api"
+  statement_id  = "api-${local.alias}"
   action        = "lambda:InvokeFunction"
   function_name = each.value.function_name
   qualifier     = each.value.name
@@ -116,7 +116,7 @@ resource "aws_api_gateway_method_settings" "this" {
 resource "aws_lambda_permission" "this" {
   for_each = toset([for key in local.served : key if !try(var.functions[key].lists, false)])
 
-  statement_id  = "api"
+  statement_id  = "api-${local.alias}"
   action        = "lambda:InvokeFunction"
   function_name = var.functions[each.key].name
   qualifier     = local.alias
@@ -129,7 +129,7 @@ resource "aws_lambda_permission" "this" {
 }
 
 resource "aws_lambda_permission" "authorizer" {
-  statement_id  = "authorizer"
+  statement_id  = "authorizer-${local.alias}"
   action        = "lambda:InvokeFunction"
   function_name = var.functions[var.authorizer].name
   qualifier     = local.alias
