@@ -231,7 +231,7 @@ run "braked_methods" {
     throttle = {
       methods = {
         "GET /v1/health" = { rate_per_second = 5, burst = 10 }
-        "POST /register" = { rate_per_second = 5, burst = 10, closed = true }
+        "GET /v1/greetings/{name}/{rest+}" = { rate_per_second = 5, burst = 10, closed = true }
       }
     }
   }
@@ -239,7 +239,7 @@ run "braked_methods" {
   assert {
     condition = { for name, of in aws_api_gateway_method_settings.own : name => [one(of.settings).throttling_rate_limit, one(of.settings).throttling_burst_limit] } == {
       "GET /v1/health" = [5, 10]
-      "POST /register" = [0, 0]
+      "GET /v1/greetings/{name}/{rest+}" = [0, 0]
     }
     error_message = "An apply must not open a method that the brake has closed."
   }
