@@ -230,7 +230,7 @@ run "braked_methods" {
     braked = true
     throttle = {
       methods = {
-        "GET /v1/health" = { rate_per_second = 5, burst = 10 }
+        "GET /v1/health"                   = { rate_per_second = 5, burst = 10 }
         "GET /v1/greetings/{name}/{rest+}" = { rate_per_second = 5, burst = 10, closed = true }
       }
     }
@@ -238,7 +238,7 @@ run "braked_methods" {
 
   assert {
     condition = { for name, of in aws_api_gateway_method_settings.own : name => [one(of.settings).throttling_rate_limit, one(of.settings).throttling_burst_limit] } == {
-      "GET /v1/health" = [5, 10]
+      "GET /v1/health"                   = [5, 10]
       "GET /v1/greetings/{name}/{rest+}" = [0, 0]
     }
     error_message = "An apply must not open a method that the brake has closed."

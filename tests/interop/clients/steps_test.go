@@ -344,7 +344,7 @@ func (r *trial) listKept(ctx context.Context, t *testing.T) string {
 func (r *trial) shows(what, text string) { r.report.display(what, r.row, text) }
 
 // brake: the owner has stopped spending, and with it the function that speaks MCP. What is
-// left is API Gateway's answer, HTTP 503 with a problem as its body: the same for every
+// left is API Gateway's answer, HTTP 429 with a problem as its body: the same for every
 // path, and so no JSON-RPC message. It depends on the client how much of it is seen, in a
 // call and in a connection.
 func (r *trial) brake(ctx context.Context, t *testing.T) string {
@@ -358,7 +358,8 @@ func (r *trial) brake(ctx context.Context, t *testing.T) string {
 	return "call: " + call + "; connect: " + connection
 }
 
-// stopped says whether a client shows why: with the hint, by the code, or not at all.
+// stopped says whether a client shows why: with the hint, by the code, or not at all. Some take
+// the status for another kind of server.
 func (r *trial) stopped(t *testing.T, what string, err error) string {
 	t.Helper()
 	r.mustShow(t, what, err)
@@ -367,8 +368,10 @@ func (r *trial) stopped(t *testing.T, what string, err error) string {
 		return ok
 	case strings.Contains(text, "braked"):
 		return "code only"
-	case strings.Contains(text, "503"), strings.Contains(text, "Service Unavailable"):
+	case strings.Contains(text, "429"), strings.Contains(text, "Too Many Requests"):
 		return "status only"
+	case strings.Contains(text, "likely a legacy SSE server"), strings.Contains(text, "did not offer pinned protocol version"):
+		return "misread" // for a server of another kind
 	default:
 		t.Errorf("the client shows neither why nor the status: %s", text)
 		return ""
