@@ -5,14 +5,15 @@ resource "aws_cloudwatch_log_group" "this" {
   tags              = var.location.tags
 }
 
+# Its ID is made anew each time: two of one function may not share one, and the new one comes first.
 resource "aws_lambda_permission" "settle" {
-  statement_id   = "access-log-${local.alias}"
-  action         = "lambda:InvokeFunction"
-  function_name  = var.access_log.settle.function_name
-  qualifier      = local.alias
-  principal      = "logs.amazonaws.com"
-  source_arn     = "${aws_cloudwatch_log_group.this.arn}:*"
-  source_account = var.location.account_id
+  statement_id_prefix = "access-log-"
+  action              = "lambda:InvokeFunction"
+  function_name       = var.access_log.settle.function_name
+  qualifier           = local.alias
+  principal           = "logs.amazonaws.com"
+  source_arn          = "${aws_cloudwatch_log_group.this.arn}:*"
+  source_account      = var.location.account_id
 
   lifecycle {
     create_before_destroy = true

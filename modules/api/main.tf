@@ -116,12 +116,12 @@ resource "aws_api_gateway_method_settings" "this" {
 resource "aws_lambda_permission" "this" {
   for_each = toset([for key in local.served : key if !try(var.functions[key].lists, false)])
 
-  statement_id  = "api-${local.alias}"
-  action        = "lambda:InvokeFunction"
-  function_name = var.functions[each.key].name
-  qualifier     = local.alias
-  principal     = "apigateway.amazonaws.com"
-  source_arn    = "${aws_api_gateway_rest_api.this.execution_arn}/*/*/*"
+  statement_id_prefix = "api-"
+  action              = "lambda:InvokeFunction"
+  function_name       = var.functions[each.key].name
+  qualifier           = local.alias
+  principal           = "apigateway.amazonaws.com"
+  source_arn          = "${aws_api_gateway_rest_api.this.execution_arn}/*/*/*"
 
   lifecycle {
     create_before_destroy = true
@@ -129,12 +129,12 @@ resource "aws_lambda_permission" "this" {
 }
 
 resource "aws_lambda_permission" "authorizer" {
-  statement_id  = "authorizer-${local.alias}"
-  action        = "lambda:InvokeFunction"
-  function_name = var.functions[var.authorizer].name
-  qualifier     = local.alias
-  principal     = "apigateway.amazonaws.com"
-  source_arn    = "${aws_api_gateway_rest_api.this.execution_arn}/authorizers/*"
+  statement_id_prefix = "authorizer-"
+  action              = "lambda:InvokeFunction"
+  function_name       = var.functions[var.authorizer].name
+  qualifier           = local.alias
+  principal           = "apigateway.amazonaws.com"
+  source_arn          = "${aws_api_gateway_rest_api.this.execution_arn}/authorizers/*"
 
   lifecycle {
     create_before_destroy = true

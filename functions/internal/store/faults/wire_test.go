@@ -76,8 +76,9 @@ var errReset = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 func (w *wire) apply(f fault, r *http.Request, body []byte, delay time.Duration) (*http.Response, error) {
 	update := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem")
 	do := func() *http.Response {
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		response, _ := w.store.RoundTrip(r) // it has no connection to lose
+		own := r.Clone(r.Context()) // a late one runs beside its sender
+		own.Body = io.NopCloser(bytes.NewReader(body))
+		response, _ := w.store.RoundTrip(own) // it has no connection to lose
 		return response
 	}
 	if update && (f == lostAnswer || f == errorAfter || f == late || f == slow) {
