@@ -101,9 +101,8 @@ module "api" {
   contract = local.contract_path
   location = local.location
   stage    = var.api.stage
-  throttle = merge(var.api.throttle, { methods = local.throttled })
+  throttle = merge(var.api.throttle, { braked = module.brake.on, methods = local.throttled })
   waf      = var.api.waf
-  braked   = module.brake.on
   domain   = var.api.domain
 
   functions = {

@@ -63,7 +63,7 @@ resource "aws_api_gateway_stage" "this" {
   deployment_id = aws_api_gateway_deployment.this.id
   stage_name    = var.stage
 
-  variables = local.contract.x-sekisho-stage-variables[var.braked ? "braked" : "open"]
+  variables = local.contract.x-sekisho-stage-variables[var.throttle.braked ? "braked" : "open"]
   tags      = var.location.tags
 
   access_log_settings {

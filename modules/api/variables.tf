@@ -60,12 +60,14 @@ variable "throttle" {
     Ceiling on each method of the stage. API Gateway throttles each method separately, as a target that it keeps as best it can.
       - rate_per_second: calls per second on average.
       - burst: calls at once.
+      - braked: whether the brake is on. The stage then keeps the variables that say so, and the throttles that the brake set stay as they are.
       - methods: lower ones of single methods, by names such as "GET /v1/health". One that the brake has closed gets a throttle of 0, as the brake gave it, until it is released.
     With -1 only the account's ceiling holds.
   EOT
   type = object({
     rate_per_second = optional(number, 20)
     burst           = optional(number, 40)
+    braked          = optional(bool, false)
     methods = optional(map(object({
       rate_per_second = number
       burst           = number
@@ -111,13 +113,6 @@ variable "waf" {
     condition     = var.waf == null ? true : var.waf.requests_per_5_minutes >= 10 && floor(var.waf.requests_per_5_minutes) == var.waf.requests_per_5_minutes
     error_message = "waf.requests_per_5_minutes takes a whole number of at least 10, the least that WAF counts by."
   }
-}
-
-variable "braked" {
-  description = "Whether the brake is on: the stage then keeps the variables that say so. The throttles that the brake sets stay as they are."
-  type        = bool
-  default     = false
-  nullable    = false
 }
 
 variable "access_log" {

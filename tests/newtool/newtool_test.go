@@ -89,7 +89,7 @@ func plan(t *testing.T, root, tree, dist string) {
 		t.Error("the function is not planned")
 	}
 	api := planned.ResourcePlannedValuesMap["module.sekisho.module.api.aws_api_gateway_rest_api.this"]
-	if body, _ := api.AttributeValues["body"].(string); !strings.Contains(body, ":function:sekisho-dev-dice/invocations") {
+	if body, _ := api.AttributeValues["body"].(string); !strings.Contains(body, ":function:sekisho-dev-dice:live/invocations") {
 		t.Error("no route leads to it")
 	}
 }

@@ -25,9 +25,9 @@ func TestPlaybooks(t *testing.T) {
 		want insights.Row // the first row, as far as it is named here
 	}{
 		"refusals":    {access, insights.Row{"denial": "limit_exceeded", "status": "429", "user_id": "free", "calls": "4"}},
-		"failures":    {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "operation": "calendar.holidays", "status": "503", "calls": "3"}},
+		"failures":    {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "operation": "postal.lookup", "status": "503", "calls": "3"}},
 		"latency":     {access, insights.Row{}},
-		"throttles":   {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "route": "/v1/calendar/holidays", "user_id": "pro", "calls": "3"}},
+		"throttles":   {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "route": "/v1/postal/{postal_code}", "user_id": "pro", "calls": "3"}},
 		"spend-rate":  {access, insights.Row{"user_id": "free", "operation": "calendar.holidays"}},
 		"errors":      {functions, insights.Row{"record.status": "timeout", "times": "4"}},
 		"undelivered": {functions, insights.Row{"record.status": "timeout", "times": "4"}},
@@ -80,7 +80,7 @@ func queryOf(t *testing.T, name string) string {
 // has no Lambda (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html).
 func recordTrouble(t *testing.T) (access, functions []insights.Record) {
 	data := t.TempDir()
-	served := binary.Up(t, nil, data, "--plan", "free=2", "--plan", "pro=1000")
+	served := binary.Up(t, nil, data, "--plan", "free=2", "--plan", "pro=1000", "--reserved", "postal=0")
 	call := func(key, path string, times int) {
 		for range times {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, served.APIURL+path, nil)
@@ -94,10 +94,7 @@ func recordTrouble(t *testing.T) (access, functions []insights.Record) {
 	call(served.Keys["free"], "/v1/calendar/holidays?year=2026", 6) // 2 within the limit
 	call("a-wrong-key", "/v1/calendar/holidays?year=2026", 2)
 	call(served.Keys["pro"], "/v1/external/stats/status-500", 1)
-	if _, code := binary.Run(t, nil, "brake", "on", "--data", data, "--reason", "drill"); code != 0 {
-		t.Fatalf("brake on: exit code %d", code)
-	}
-	call(served.Keys["pro"], "/v1/calendar/holidays?year=2026", 3)
+	call(served.Keys["pro"], "/v1/postal/100-0001", 3)
 
 	access = recorded(t, filepath.Join(data, "access.jsonl"))
 	functions = append(recorded(t, filepath.Join(data, "log.jsonl")), platform(t, 4)...)

@@ -79,12 +79,12 @@ var sabotages = []struct {
 	},
 	{
 		name: "settle started by any account's log", file: "modules/api/access_log.tf",
-		before: "  source_arn     = \"${aws_cloudwatch_log_group.this.arn}:*\"\n", after: "",
+		before: "  source_arn          = \"${aws_cloudwatch_log_group.this.arn}:*\"\n", after: "",
 		check: "permissions", notice: "module.sekisho.module.api.aws_lambda_permission.settle has no source_arn",
 	},
 	{
 		name: "the authorizer started by any account's API", file: "modules/api/main.tf",
-		before: "  source_arn    = \"${aws_api_gateway_rest_api.this.execution_arn}/authorizers/*\"\n", after: "",
+		before: "  source_arn          = \"${aws_api_gateway_rest_api.this.execution_arn}/authorizers/*\"\n", after: "",
 		check: "permissions", notice: "module.sekisho.module.api.aws_lambda_permission.authorizer has no source_arn",
 	},
 	{

@@ -213,7 +213,7 @@ run "braked" {
   command = plan
 
   variables {
-    braked = true
+    throttle = { braked = true }
   }
 
   assert {
@@ -227,8 +227,8 @@ run "braked_methods" {
   command = plan
 
   variables {
-    braked = true
     throttle = {
+      braked = true
       methods = {
         "GET /v1/health"                   = { rate_per_second = 5, burst = 10 }
         "GET /v1/greetings/{name}/{rest+}" = { rate_per_second = 5, burst = 10, closed = true }
