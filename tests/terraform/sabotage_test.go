@@ -50,7 +50,7 @@ var sabotages = []struct {
 	{
 		name: "the brake may stop whatever it wants", file: "modules/brake/main.tf",
 		before: `resources = [for function in var.functions : "${local.lambda}:${function}"]`, after: `resources = ["${local.lambda}:${var.name}-*"]`,
-		check: "iam", notice: "brake may do [\"lambda:DeleteFunctionConcurrency function:sekisho-dev-*",
+		check: "iam", notice: "\"lambda:DeleteFunctionConcurrency function:sekisho-dev-*\"",
 	},
 	{
 		name: "the brake may write keys", file: "modules/brake/main.tf",
