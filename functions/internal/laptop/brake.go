@@ -108,9 +108,18 @@ func (c controls) Set(_ context.Context, on bool, throttles map[string]*brake.Th
 		variables = map[string]string{}
 	}
 	maps.Copy(variables, brake.Variables(c.states, on))
-	c.gateway.SetStageVariables(variables)
-	for method, t := range throttles {
-		c.gateway.SetThrottle(method, (*apigateway.Throttle)(t))
+	throttle := func() {
+		for method, t := range throttles {
+			c.gateway.SetThrottle(method, (*apigateway.Throttle)(t))
+		}
+	}
+	// What is closed says that it is braked, for as long as it is closed.
+	if on {
+		c.gateway.SetStageVariables(variables)
+		throttle()
+	} else {
+		throttle()
+		c.gateway.SetStageVariables(variables)
 	}
 	return nil
 }
