@@ -352,20 +352,14 @@ func verifyWorstCaseInReadme(t *testing.T, worst []worstCase) {
 	for _, w := range worst {
 		want += fmt.Sprintf("| `envs/%s` | %.2f USD an hour | %.2f USD | %.2f USD | %.2f USD |\n", w.env, w.threshold, w.PerHour, w.BeforeBrake, w.WhileBraked)
 	}
-	quotedInReadme(t, "worst case", want)
-}
-
-// quotedInReadme: README.md has a text between two comments, or is given it.
-func quotedInReadme(t *testing.T, name, want string) {
-	t.Helper()
-	begin, end := "<!-- "+name+": go test ./tests/terraform -run TestMoney -update -->\n", "<!-- end of "+name+" -->\n"
+	const begin, end = "<!-- worst case: go test ./tests/terraform -run TestMoney -update -->\n", "<!-- end of worst case -->\n"
 	path := filepath.Join(root, "README.md")
 	raw, err := os.ReadFile(path)
 	must(t, err)
 	before, rest, ok := strings.Cut(string(raw), begin)
 	have, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("README.md has no place for %s: a line %q and a line %q", name, begin, end)
+		t.Fatalf("README.md has no place for the worst case: a line %q and a line %q", begin, end)
 	}
 	want = "\n" + want + "\n"
 	if *update {

@@ -89,12 +89,12 @@ func (c controls) SetReserved(_ context.Context, function string, n int) error {
 }
 
 func (c controls) Braked(context.Context) (bool, error) {
-	return brake.Says(c.gateway.StageVariables(), c.states), nil
+	return brake.Says(c.gateway.Settings().Variables, c.states), nil
 }
 
 func (c controls) Throttles(context.Context) (map[string]brake.Throttle, error) {
 	own := map[string]brake.Throttle{}
-	for method, t := range c.gateway.Throttles() {
+	for method, t := range c.gateway.Settings().Throttles {
 		own[method] = brake.Throttle(t)
 	}
 	return own, nil
@@ -103,24 +103,16 @@ func (c controls) Throttles(context.Context) (map[string]brake.Throttle, error) 
 // Set changes the contract's variables and leaves others alone. Only the brake changes them
 // while the service runs.
 func (c controls) Set(_ context.Context, on bool, throttles map[string]*brake.Throttle) error {
-	variables := c.gateway.StageVariables()
-	if variables == nil {
-		variables = map[string]string{}
-	}
-	maps.Copy(variables, brake.Variables(c.states, on))
-	throttle := func() {
-		for method, t := range throttles {
-			c.gateway.SetThrottle(method, (*apigateway.Throttle)(t))
+	settings := c.gateway.Settings()
+	maps.Copy(settings.Variables, brake.Variables(c.states, on))
+	for method, t := range throttles {
+		if t == nil {
+			delete(settings.Throttles, method)
+		} else {
+			settings.Throttles[method] = apigateway.Throttle(*t)
 		}
 	}
-	// What is closed says that it is braked, for as long as it is closed.
-	if on {
-		c.gateway.SetStageVariables(variables)
-		throttle()
-	} else {
-		throttle()
-		c.gateway.SetStageVariables(variables)
-	}
+	c.gateway.Set(settings)
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (l localAPI) functions(w http.ResponseWriter, _ *http.Request) {
 
 func (l localAPI) stage(w http.ResponseWriter, _ *http.Request) {
 	gateway := l.service.gateway
-	writeJSON(w, http.StatusOK, map[string]any{"name": gateway.Stage(), "variables": gateway.StageVariables()})
+	writeJSON(w, http.StatusOK, map[string]any{"name": gateway.Stage(), "variables": gateway.Settings().Variables})
 }
 
 func (l localAPI) description(w http.ResponseWriter, _ *http.Request) {

@@ -40,7 +40,7 @@ type call struct {
 	held int64
 
 	requestID, extendedID string
-	stageVariables        map[string]string
+	settings              *Settings
 
 	// route is nil for a path or method that there is not.
 	route      *route
@@ -59,7 +59,7 @@ func (g *Gateway) newCall(r *http.Request) *call {
 		started: now, method: r.Method, protocol: r.Proto,
 		sourceIP: sourceIP(r), userAgent: r.UserAgent(),
 		extendedID: newExtendedID(), requestID: clientRequestID(r),
-		stageVariables: *g.variables.Load(),
+		settings: g.settings.Load(),
 	}
 	if c.requestID == "" {
 		c.requestID = lambda.NewRequestID()

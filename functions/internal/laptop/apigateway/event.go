@@ -23,7 +23,7 @@ func (g *Gateway) proxyEvent(c *call) *events.APIGatewayProxyRequest {
 		QueryStringParameters:           last(c.query),
 		MultiValueQueryStringParameters: c.query,
 		PathParameters:                  c.pathParams,
-		StageVariables:                  nonEmpty(c.stageVariables),
+		StageVariables:                  nonEmpty(c.settings.Variables),
 		RequestContext:                  g.requestContext(c),
 		Body:                            c.body,
 	}
@@ -79,7 +79,7 @@ func (g *Gateway) authorizerEvent(c *call) *events.APIGatewayCustomAuthorizerReq
 		QueryStringParameters:           orEmpty(last(c.query)),
 		MultiValueQueryStringParameters: orEmpty(c.query),
 		PathParameters:                  orEmpty(c.pathParams),
-		StageVariables:                  orEmpty(c.stageVariables),
+		StageVariables:                  orEmpty(c.settings.Variables),
 		RequestContext: events.APIGatewayCustomAuthorizerRequestTypeRequestContext{
 			Path:         c.contextPath(),
 			AccountID:    accountID,

@@ -82,7 +82,7 @@ type Gateway struct {
 	routes     *routes
 	refusals   map[string]contract.GatewayResponse
 	authorizer string
-	variables  atomic.Pointer[map[string]string]
+	settings   atomic.Pointer[Settings]
 	accessLog  accessLog
 	throttles  *throttles
 	bodies     memory
@@ -97,7 +97,7 @@ func New(c Config) (*Gateway, error) {
 	if err := g.build(); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	g.SetStageVariables(c.StageVariables)
+	g.Set(Settings{Variables: c.StageVariables})
 	g.throttles = newThrottles(c.Throttle)
 	return g, nil
 }
@@ -185,7 +185,7 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err := g.findRoute(c); err != nil {
 		return err
 	}
-	if !g.throttles.take(c.method+" "+c.route.resource, g.now()) {
+	if !g.throttles.take(c.method+" "+c.route.resource, c.settings.Throttles, g.now()) {
 		return refuseThrottled()
 	}
 	if err := c.checkLength(w, r); err != nil {
@@ -202,18 +202,24 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 // Stage is the stage's name.
 func (g *Gateway) Stage() string { return g.config.Stage }
 
-// StageVariables are those of the requests that come now.
-func (g *Gateway) StageVariables() map[string]string { return maps.Clone(*g.variables.Load()) }
-
-// SetStageVariables replaces the stage variables, for the requests that come after.
-func (g *Gateway) SetStageVariables(variables map[string]string) {
-	v := maps.Clone(variables)
-	g.variables.Store(&v)
+// Settings are what is changed on a stage that serves, all of it at once, as by API Gateway's
+// UpdateStage: each request meets the ones from before or the ones from after.
+type Settings struct {
+	// Variables of the stage.
+	Variables map[string]string
+	// Throttles that methods have of their own, by method such as GET /v1/postal.
+	Throttles map[string]Throttle
 }
 
-// Throttles are those that methods have of their own, by method such as GET /v1/postal.
-func (g *Gateway) Throttles() map[string]Throttle { return g.throttles.all() }
+func (s Settings) clone() Settings {
+	return Settings{Variables: maps.Clone(orEmpty(s.Variables)), Throttles: maps.Clone(orEmpty(s.Throttles))}
+}
 
-// SetThrottle gives a method a throttle of its own, for the requests that come after; nil
-// gives it the stage's again.
-func (g *Gateway) SetThrottle(method string, t *Throttle) { g.throttles.set(method, t) }
+// Settings are those of the requests that come now.
+func (g *Gateway) Settings() Settings { return g.settings.Load().clone() }
+
+// Set replaces the settings, for the requests that come after.
+func (g *Gateway) Set(s Settings) {
+	s = s.clone()
+	g.settings.Store(&s)
+}

@@ -156,11 +156,11 @@ func TestMock(t *testing.T) {
 		t.Errorf("body %s", w.Body)
 	}
 	wantStatus(t, f.call("POST", "/mock", "x", "Content-Type", "text/plain"), http.StatusUnsupportedMediaType)
-	f.SetStageVariables(map[string]string{"mock_status": "404"})
+	f.Set(Settings{Variables: map[string]string{"mock_status": "404"}})
 	w = f.call("POST", "/mock", "")
 	wantStatus(t, w, http.StatusTeapot)
 	wantHeader(t, w.Header(), "Content-Type", "text/plain")
-	f.SetStageVariables(nil)
+	f.Set(Settings{})
 	wantStatus(t, f.call("POST", "/mock", ""), http.StatusInternalServerError)
 }
 
@@ -291,16 +291,15 @@ func TestThrottlesAreByMethod(t *testing.T) {
 	want("the stage's", statuses("GET", "/v1/postal/1000001", 3), 200, 200, 429)
 	want("one bucket for all paths of a resource", statuses("GET", "/v1/postal/1000002", 1), 429)
 	want("another method's", statuses("GET", "/v1/postal?prefix=1", 3), 200, 200, 429)
-	f.SetThrottle("GET /v1/calendar/holidays", &Throttle{Burst: 1})
+	f.Set(Settings{Throttles: map[string]Throttle{"GET /v1/calendar/holidays": {Burst: 1}}})
 	want("its own", statuses("GET", "/v1/calendar/holidays?year=2026", 2), 200, 429)
 	before := started()
-	f.SetThrottle("GET /v1/calendar/holidays", &Throttle{})
+	f.Set(Settings{Throttles: map[string]Throttle{"GET /v1/calendar/holidays": {}, "POST /mcp": {}}})
 	want("none", statuses("GET", "/v1/calendar/holidays?year=2026", 3), 429, 429, 429)
 	if n := started(); n != before {
 		t.Errorf("%d functions started for throttled calls", n-before)
 	}
-	f.SetThrottle("POST /mcp", &Throttle{})
 	want("a verb of ANY", append(statuses("POST", "/mcp", 1), statuses("GET", "/mcp", 1)...), 429, 200)
-	f.SetThrottle("GET /v1/calendar/holidays", nil)
+	f.Set(Settings{})
 	want("the stage's again", statuses("GET", "/v1/calendar/holidays?year=2026", 3), 200, 200, 429)
 }

@@ -214,7 +214,7 @@ func TestLimits(t *testing.T) {
 	}
 	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", 5<<20)), http.StatusOK)
 	// Without a function only the gateway's own 10 MiB count.
-	f.SetStageVariables(map[string]string{"mock_status": "200"})
+	f.Set(Settings{Variables: map[string]string{"mock_status": "200"}})
 	wantStatus(t, f.call("POST", "/mock", strings.Repeat("x", 10_485_760)), http.StatusOK)
 	wantStatus(t, f.call("POST", "/mock", strings.Repeat("x", 10_485_761)), http.StatusRequestEntityTooLarge)
 	wantStatus(t, f.call("GET", "/open", "", "X-Long", strings.Repeat("x", maxHeaders-200)), http.StatusOK)

@@ -79,7 +79,7 @@ type variables struct {
 // lookUp is the value of a variable, empty when it is not set.
 func (v *variables) lookUp(variable string) string {
 	if name, ok := strings.CutPrefix(variable, "stageVariables."); ok {
-		return v.call.stageVariables[name]
+		return v.call.settings.Variables[name]
 	}
 	if name, ok := strings.CutPrefix(variable, "method.request."); ok {
 		return v.parameter(name)

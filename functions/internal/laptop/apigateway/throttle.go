@@ -1,7 +1,6 @@
 package apigateway
 
 import (
-	"maps"
 	"sync"
 	"time"
 )
@@ -20,48 +19,35 @@ type throttles struct {
 	mu sync.Mutex
 	// stage holds for methods without a limit of their own; nil lets everything pass.
 	stage   *Throttle
-	own     map[string]Throttle
 	buckets map[string]*bucket
 }
 
 func newThrottles(stage *Throttle) *throttles {
-	return &throttles{stage: stage, own: map[string]Throttle{}, buckets: map[string]*bucket{}}
+	return &throttles{stage: stage, buckets: map[string]*bucket{}}
 }
 
-// take removes one token of a method; false when there is none. Routes bound how many buckets
-// there are.
-func (t *throttles) take(method string, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	limit, ok := t.own[method]
-	if !ok {
-		if t.stage == nil {
-			return true
-		}
+// take removes one token of a method, which may have a limit of its own; false when there is
+// none. Another limit than before begins with a full bucket; one of 0 leaves the bucket alone.
+// Routes bound how many buckets there are.
+func (t *throttles) take(method string, own map[string]Throttle, now time.Time) bool {
+	limit, ok := own[method]
+	switch {
+	case !ok && t.stage == nil:
+		return true
+	case !ok:
 		limit = *t.stage
 	}
+	if limit.Burst == 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	b := t.buckets[method]
-	if b == nil {
+	if b == nil || b.limit != limit {
 		b = &bucket{limit: limit, tokens: float64(limit.Burst), at: now}
 		t.buckets[method] = b
 	}
 	return b.take(now)
-}
-
-// set gives a method a limit of its own, and a full bucket; nil takes it away.
-func (t *throttles) set(method string, limit *Throttle) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.buckets, method)
-	if delete(t.own, method); limit != nil {
-		t.own[method] = *limit
-	}
-}
-
-func (t *throttles) all() map[string]Throttle {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.own)
 }
 
 type bucket struct {
