@@ -206,7 +206,9 @@ func verifyApplyWhileBraked(t *testing.T, s *stack.Stack, outputs stack.Outputs)
 	}
 	for address, what := range differences(plan) {
 		t.Logf("%s: %s", address, strings.Join(what, " "))
-		if strings.Contains(address, ".aws_api_gateway_") || strings.Contains(address, "aws_ssm_parameter") {
+		// Aliases follow versions, and those the update that the emulator causes by losing logging_config.
+		ofAPI := strings.Contains(address, ".module.api.") && !strings.Contains(address, ".aws_lambda_alias.")
+		if ofAPI || strings.Contains(address, "aws_ssm_parameter") {
 			t.Errorf("%s would change: %v", address, what)
 		}
 		// The emulator reads a reserved concurrency of 0 back as -1; what matters is what is planned.
