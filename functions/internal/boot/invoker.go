@@ -4,11 +4,39 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 )
 
 // Invoker runs invocations of a function, any number of them at once.
 type Invoker interface {
 	Invoke(ctx context.Context, payload []byte) ([]byte, error)
+}
+
+// Streamer is an Invoker for those who take the answer while it is made.
+type Streamer interface {
+	Invoker
+	Stream(ctx context.Context, payload []byte) (Stream, error)
+}
+
+// Stream is an answer to read to its end, and to close.
+type Stream interface {
+	io.ReadCloser
+	// ContentType tells Lambda whether the stream begins with status and headers.
+	ContentType() string
+}
+
+// HandleStream makes a Streamer of the two ways to serve an invocation.
+func HandleStream[S Stream](whole Invoker, stream func(context.Context, []byte) (S, error)) Streamer {
+	return streamer{whole, func(ctx context.Context, payload []byte) (Stream, error) { return stream(ctx, payload) }}
+}
+
+type streamer struct {
+	Invoker
+	stream func(context.Context, []byte) (Stream, error)
+}
+
+func (s streamer) Stream(ctx context.Context, payload []byte) (Stream, error) {
+	return s.stream(ctx, payload)
 }
 
 // Handle makes an Invoker of a handler, with the JSON of lambda.Start: unknown members are

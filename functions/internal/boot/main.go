@@ -1,6 +1,9 @@
 package boot
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,8 +34,26 @@ func Main(function string, build Build) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", function, err)
 		os.Exit(1)
 	}
-	lambda.Start(invoker)
+	lambda.Start(handler(invoker))
 }
+
+// handler is what lambda.Start takes: an Invoker with nothing around it, or a function whose
+// reader is sent while it is read.
+func handler(i Invoker) any {
+	s, ok := i.(Streamer)
+	if !ok {
+		return i
+	}
+	return func(ctx context.Context, payload json.RawMessage) (opaque, error) {
+		stream, err := s.Stream(ctx, payload)
+		return opaque{stream}, err
+	}
+}
+
+// opaque is no JSON: aws-lambda-go sends what encodes as JSON in that form, readers too.
+type opaque struct{ Stream }
+
+func (opaque) MarshalJSON() ([]byte, error) { return nil, errors.New("a stream has no JSON") }
 
 // start builds the function. Its log lines go to w.
 func (b Build) start(function string, env Env, w io.Writer, now func() time.Time) (Invoker, error) {

@@ -3,21 +3,29 @@ package gateway
 import (
 	"bytes"
 	"encoding/base64"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"sekisho/functions/internal/problem"
 )
 
-// Answer is an http.ResponseWriter that keeps the whole answer, since a proxy integration has
-// no other way to give one. Until it goes out, all of it can still be changed or replaced,
-// headers too. Several goroutines may write.
+// Answer is an http.ResponseWriter that keeps the whole answer. Until it goes out, all of it can
+// still be changed or replaced, headers too. Where the invoker takes a stream, Start sends what
+// there is, and what is written from then on goes out at once. Several goroutines may write.
 type Answer struct {
 	mu     sync.Mutex
 	header http.Header
 	status int
 	body   bytes.Buffer
+	// begin hands status and headers over and returns where the body goes; nil for an invoker
+	// that takes no stream. out is what it returned.
+	begin func(status int, header http.Header) io.Writer
+	out   io.Writer
 }
 
 // NewAnswer makes an empty answer.
@@ -47,11 +55,38 @@ func (a *Answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.out != nil {
+		return a.out.Write(p)
+	}
 	return a.body.Write(p)
 }
 
-// Flush does nothing: the answer goes out as one piece.
+// Flush does nothing: only Start sends an answer before its end.
 func (a *Answer) Flush() {}
+
+// Streams says that the invoker takes a stream.
+func (a *Answer) Streams() bool { return a.begin != nil }
+
+// Start sends status, headers and what was written so far; none of it can be changed any more.
+// It needs an invoker that takes a stream, and does nothing the second time.
+func (a *Answer) Start() {
+	a.WriteHeader(http.StatusOK)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.out != nil {
+		return
+	}
+	a.out = a.begin(a.status, a.header)
+	_, _ = a.out.Write(a.body.Bytes()) // a caller that is gone can't be told
+	a.body.Reset()
+}
+
+// Started says that the answer is on its way.
+func (a *Answer) Started() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.out != nil
+}
 
 // Status is 0 while nothing has been written.
 func (a *Answer) Status() int {
@@ -97,12 +132,42 @@ func (a *Answer) Send(w http.ResponseWriter) {
 	_, _ = w.Write(a.Body()) // a caller that is gone can't be told
 }
 
-// response makes the answer to an event. A header with one value goes into Headers and one
-// with several into MultiValueHeaders: API Gateway merges both. Text stays text, so that no
-// binary media type has to be configured.
-func (a *Answer) response(method string) events.APIGatewayProxyResponse {
+// fail replaces the answer by a problem. One that is on its way is cut short instead.
+func (a *Answer) fail(p *problem.Problem) {
+	if a.Started() {
+		return
+	}
+	a.Reset()
+	a.Header().Set("Content-Type", problem.ContentType)
+	a.WriteHeader(p.Status)
+	_, _ = a.Write(p.JSON()) // it is kept in memory
+}
+
+// wholeBody is the body that goes out, which some answers have none of.
+func (a *Answer) wholeBody(method string) *bytes.Buffer {
 	a.WriteHeader(http.StatusOK)
-	r := events.APIGatewayProxyResponse{StatusCode: a.Status(), Headers: map[string]string{}}
+	if status := a.Status(); method == http.MethodHead || status == http.StatusNoContent || status == http.StatusNotModified {
+		return &bytes.Buffer{}
+	}
+	return bytes.NewBuffer(a.Body())
+}
+
+// text is the body as an event's answer holds it. Text stays text, so that no binary media type
+// has to be configured.
+func (a *Answer) text(method string) (body string, isBase64 bool) {
+	raw := a.wholeBody(method).Bytes()
+	if !utf8.Valid(raw) {
+		return base64.StdEncoding.EncodeToString(raw), true
+	}
+	return string(raw), false
+}
+
+// first is the answer in format 1.0. A header with one value goes into Headers and one with
+// several into MultiValueHeaders: API Gateway merges both.
+func (a *Answer) first(method string) events.APIGatewayProxyResponse {
+	r := events.APIGatewayProxyResponse{Headers: map[string]string{}}
+	r.Body, r.IsBase64Encoded = a.text(method)
+	r.StatusCode = a.Status()
 	for name, values := range a.header {
 		switch len(values) {
 		case 0:
@@ -115,13 +180,28 @@ func (a *Answer) response(method string) events.APIGatewayProxyResponse {
 			r.MultiValueHeaders[name] = values
 		}
 	}
-	if method == http.MethodHead || r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified {
-		return r
-	}
-	if body := a.Body(); utf8.Valid(body) {
-		r.Body = string(body)
-	} else {
-		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
-	}
 	return r
+}
+
+// second is the answer in format 2.0, which an HTTP API and a function URL share.
+func (a *Answer) second(method string) events.LambdaFunctionURLResponse {
+	r := events.LambdaFunctionURLResponse{}
+	r.Body, r.IsBase64Encoded = a.text(method)
+	r.StatusCode = a.Status()
+	r.Headers, r.Cookies = joined(a.header)
+	return r
+}
+
+// joined has one value for each header, with commas between several (RFC 9110, section 5.3),
+// except for cookies, which can't be joined.
+func joined(header http.Header) (headers map[string]string, cookies []string) {
+	headers = make(map[string]string, len(header))
+	for name, values := range header {
+		if name == "Set-Cookie" {
+			cookies = values
+		} else if len(values) > 0 {
+			headers[name] = strings.Join(values, ", ")
+		}
+	}
+	return headers, cookies
 }

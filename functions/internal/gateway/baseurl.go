@@ -13,14 +13,22 @@ import (
 // elsewhere.
 var host = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$`)
 
-// BaseURL is the URL of the API that an event came through, without a final slash, such as
-// https://abc.execute-api.eu-west-1.amazonaws.com/prod: domain and stage or base path as
-// API Gateway has them in requestContext, never as the client sent them. A function that calls
-// its own API needs no configuration then, which Terraform could only give it in a circle.
+// RESTAddress is the stage variable in which an HTTP API says where the REST API is.
+const RESTAddress = "rest_address"
+
+// BaseURL is the URL of the REST API, without a final slash, such as
+// https://abc.execute-api.eu-west-1.amazonaws.com/prod. Where the event came through that API, it
+// is domain and stage or base path as API Gateway has them in requestContext, never as the client
+// sent them; where it came through an HTTP API, it is the stage variable RESTAddress. A function
+// that calls the API that calls it needs no configuration then, which Terraform could only give it
+// in a circle.
 //
 // The scheme is https, unless the domain is a loopback host, where the laptop's gateway
 // serves plain HTTP.
 func BaseURL(event *events.APIGatewayProxyRequest) (string, error) {
+	if address := event.StageVariables[RESTAddress]; address != "" {
+		return address, nil
+	}
 	domain := event.RequestContext.DomainName
 	if !host.MatchString(domain) {
 		return "", fmt.Errorf("base URL: requestContext.domainName is %q, which is not a host", domain)

@@ -16,10 +16,23 @@ import (
 	"sekisho/functions/internal/gateway"
 )
 
-// serve runs one event through a handler and fails on an error, which must never come.
+// serve runs one event through a handler.
 func serve(t *testing.T, h http.HandlerFunc, event events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
 	t.Helper()
-	response, err := gateway.Handler(h, nil)(t.Context(), event)
+	return invoke[events.APIGatewayProxyResponse](t, t.Context(), gateway.Handler(h, nil), event)
+}
+
+// invoke fails on an error, which must never come.
+func invoke[Response any](t *testing.T, ctx context.Context, f *gateway.Function, event any) (response Response) {
+	t.Helper()
+	payload, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := f.Invoke(ctx, payload)
+	if err == nil {
+		err = json.Unmarshal(answer, &response)
+	}
 	if err != nil {
 		t.Fatalf("the adapter returned an error: %v", err)
 	}
@@ -43,7 +56,7 @@ func TestRequest(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	defer cancel()
 	var seen bool
-	_, err := gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	invoke[struct{}](t, ctx, gateway.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = true
 		body, _ := io.ReadAll(r.Body)
 		checks := []struct{ what, got, want string }{
@@ -70,9 +83,9 @@ func TestRequest(t *testing.T) {
 		if d, ok := r.Context().Deadline(); !ok || d.Year() != 2100 {
 			t.Error("the function's deadline is not in the context")
 		}
-	}), nil)(ctx, event)
-	if err != nil || !seen {
-		t.Fatalf("handler ran: %v, error: %v", seen, err)
+	}), nil), event)
+	if !seen {
+		t.Fatal("the handler did not run")
 	}
 }
 
@@ -123,9 +136,9 @@ func TestAlwaysAResponse(t *testing.T) {
 				t.Error("no stack was reported")
 			}
 		})
-	response, err := h(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"})
-	if err != nil || response.StatusCode != 500 || reported != "secret inside" {
-		t.Fatalf("status %d, error %v, reported %v", response.StatusCode, err, reported)
+	response := invoke[events.APIGatewayProxyResponse](t, t.Context(), h, events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"})
+	if response.StatusCode != 500 || reported != "secret inside" {
+		t.Fatalf("status %d, reported %v", response.StatusCode, reported)
 	}
 	if strings.Contains(response.Body, "secret") || !strings.Contains(response.Body, `"error":"internal"`) {
 		t.Errorf("body: %s", response.Body)
@@ -161,6 +174,11 @@ func TestBaseURL(t *testing.T) {
 			}
 		})
 	}
+	event := events.APIGatewayProxyRequest{StageVariables: map[string]string{gateway.RESTAddress: "https://abc.example/live"}}
+	event.RequestContext.DomainName = "mcp.example"
+	if got, err := gateway.BaseURL(&event); err != nil || got != "https://abc.example/live" {
+		t.Errorf("through an HTTP API: %q, %v", got, err)
+	}
 	for _, domain := range []string{"", "a@b", "a/b", "a b", "a?b", "[::1", "a:b"} {
 		event := events.APIGatewayProxyRequest{Resource: "/mcp", Path: "/mcp"}
 		event.RequestContext.DomainName, event.RequestContext.Path = domain, "/mcp"
@@ -193,9 +211,9 @@ func FuzzHandler(f *testing.F) {
 			}
 			_, _ = w.Write(body)
 		}), nil)
-		response, err := h(t.Context(), event)
-		if err != nil || response.StatusCode < 200 || response.StatusCode > 599 {
-			t.Fatalf("status %d, error %v", response.StatusCode, err)
+		response := invoke[events.APIGatewayProxyResponse](t, t.Context(), h, event)
+		if response.StatusCode < 200 || response.StatusCode > 599 {
+			t.Fatalf("status %d", response.StatusCode)
 		}
 		if !utf8.ValidString(response.Body) {
 			t.Fatal("the body is not text")
