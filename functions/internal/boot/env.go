@@ -23,6 +23,10 @@ const (
 	ToolNames           = "SEKISHO_TOOL_NAMES"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
 
+	// Streaming says that the function is invoked for streams only, by a function URL or by a
+	// REST API with response streaming.
+	Streaming = "SEKISHO_STREAMING"
+
 	// UsagePercent lists the percentages of a monthly limit whose crossing is announced, in
 	// ascending order: "80,100". Without it nothing is announced.
 	UsagePercent = "SEKISHO_USAGE_PERCENT"

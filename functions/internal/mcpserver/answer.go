@@ -17,7 +17,8 @@ import (
 )
 
 // answer is kept whole until it goes out, so that it can be replaced: the SDK answers some
-// errors as text/plain, and some not at all.
+// errors as text/plain, and some not at all. Only that of a call with progress goes out before
+// its end, where the door streams: see live.
 type answer struct{ *gateway.Answer }
 
 // asStream makes a stream of one event out of a JSON answer, for callers who take nothing else.
@@ -26,8 +27,13 @@ func (a answer) asStream() {
 	if a.Status() != http.StatusOK || a.Header().Get("Content-Type") != "application/json" {
 		return
 	}
-	a.SetBody(slices.Concat([]byte("event: message\ndata: "), a.Body(), []byte("\n\n")))
+	a.SetBody(event(a.Body()))
 	a.Header().Set("Content-Type", "text/event-stream")
+}
+
+// event is a message as a server-sent event.
+func event(message []byte) []byte {
+	return slices.Concat([]byte("event: message\ndata: "), message, []byte("\n\n"))
 }
 
 // repair says what to answer instead when the SDK gave no JSON-RPC response.

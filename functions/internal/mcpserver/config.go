@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -54,8 +55,8 @@ const (
 type Config struct {
 	API           *contract.API
 	Authenticator Authenticator
-	// BaseURL gives the REST API's URL for a request, without a final slash. Nil: the one
-	// that the Lambda event came through.
+	// BaseURL gives the REST API's URL for a request, without a final slash. Nil: as the Lambda
+	// event has it.
 	BaseURL func(*http.Request) (string, error)
 	// Client makes the calls to the REST API; its transport should keep connections. Its
 	// redirect policy and timeout are not used: redirects are never followed, and the
@@ -114,6 +115,20 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
+// invoker streams where whatever invokes the function takes streams: each invocation of it then.
+func invoker(env boot.Env, function *gateway.Function) (boot.Invoker, error) {
+	streams, err := boot.Parse(env, boot.Streaming, func(v string) (bool, error) {
+		if v == "" {
+			return false, nil
+		}
+		return strconv.ParseBool(v)
+	})
+	if err != nil || !streams {
+		return function, err
+	}
+	return boot.HandleStream(function, gateway.Streaming{Function: function}.Stream), nil
+}
+
 func eventBaseURL(r *http.Request) (string, error) {
 	event, ok := gateway.Event(r.Context())
 	if !ok {
@@ -131,8 +146,8 @@ func New(c Config) (http.Handler, error) {
 	return newServer(c)
 }
 
-// Handler is New for Lambda: what lambda.Start takes, and what the laptop's gateway calls.
-func Handler(c Config) (gateway.Func, error) {
+// Handler is New for Lambda, and for what stands in for it on a laptop.
+func Handler(c Config) (*gateway.Function, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -144,7 +159,7 @@ func Handler(c Config) (gateway.Func, error) {
 	return s.lambda(), nil
 }
 
-func (s *server) lambda() gateway.Func {
+func (s *server) lambda() *gateway.Function {
 	return gateway.Handler(s, func(v any, stack []byte) { logPanic(s.Log, v, stack) })
 }
 
@@ -164,7 +179,7 @@ func FromEnv(open store.Open, client *http.Client) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		handle, err := Handler(Config{
+		function, err := Handler(Config{
 			API:            api,
 			Authenticator:  account.NewAuthenticator(s.Accounts(), rt.Now, cache),
 			Client:         client,
@@ -178,6 +193,6 @@ func FromEnv(open store.Open, client *http.Client) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		return boot.Handle(handle), nil
+		return invoker(rt.Env, function)
 	}
 }

@@ -27,6 +27,8 @@ type exchange struct {
 	method string
 	key    account.Key
 	secret string
+	// live has the events of an answer that goes out while the call runs; nil for a whole answer.
+	live *live
 
 	mu sync.Mutex // the SDK serves in goroutines of its own
 	// tool is its canonical name; empty for other methods, and for an unknown tool.

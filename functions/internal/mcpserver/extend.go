@@ -11,7 +11,7 @@ import (
 // Extended is Handler with what the official conformance suites call: tools, prompts and
 // resources that extend adds to the SDK's server, and the methods that go with them. tools
 // are the names of those tools. No deployment is built with the tag interop.
-func Extended(c Config, extend func(*mcp.Server), tools []string) (gateway.Func, error) {
+func Extended(c Config, extend func(*mcp.Server), tools []string) (*gateway.Function, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err

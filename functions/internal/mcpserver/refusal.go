@@ -79,7 +79,8 @@ type rpcError struct {
 	} `json:"error"`
 }
 
-// refuse answers with a refusal, whatever was written before.
+// refuse answers with a refusal in the place of what was written before. Of an answer that is on
+// its way it can only be the last event.
 func (x *exchange) refuse(a answer, r *refusal) {
 	x.setOutcome(r.outcome)
 	body := rpcError{Version: "2.0", ID: r.id}
@@ -88,6 +89,10 @@ func (x *exchange) refuse(a answer, r *refusal) {
 	}
 	body.Error.Code, body.Error.Message, body.Error.Data = r.code, r.message, r.data
 	encoded, _ := reply.JSON(body) // strings, numbers and valid raw JSON always encode
+	if a.Started() {
+		x.live.end(encoded)
+		return
+	}
 	a.Reset()
 	h := a.Header()
 	for name, values := range r.header {

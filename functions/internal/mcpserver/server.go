@@ -61,7 +61,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := answer{gateway.Keep(w)}
 	s.serve(a, x)
 	s.finish(a, x)
-	a.Header().Del("Connection") // the connection is not the handler's, and API Gateway takes none
 	a.Send(w)
 	s.logExchange(x, a.Status(), s.Now().Sub(started))
 }
@@ -82,6 +81,9 @@ func (s *server) serve(a answer, x *exchange) {
 // answer takes a request through all checks to the SDK, or says why it got no further.
 func (s *server) answer(a answer, x *exchange) *refusal {
 	r := x.request
+	if s.isRegistration(r) {
+		return register(a, x, s.API.Operation(registration).Integration)
+	}
 	if refused := s.guard(r); refused != nil {
 		return refused
 	}
@@ -130,18 +132,26 @@ func accept(a answer, x *exchange, m *message) *refusal {
 
 // finish gives every answer its form, refusals included: within the contract's limit,
 // without HTML escapes, as a stream where the caller takes nothing else, and readable for a
-// page of an allowed origin.
+// page of an allowed origin. One that has gone out got it event by event.
 func (s *server) finish(a answer, x *exchange) {
+	if a.Started() {
+		return
+	}
 	if wantsJSON, _ := accepts(x.request.Header.Values("Accept")); !wantsJSON {
 		a.asStream()
 	}
 	if a.unescape() > s.API.Limits.AnswerBytes {
 		x.refuse(a, refuse(x.id, s.unclear(x, problem.AnswerTooLarge, "")))
 	}
-	if a.Header().Get("Content-Type") == "text/event-stream" {
-		a.Header().Set("Content-Type", "text/event-stream; charset=utf-8") // some clients guess Latin-1
+	s.finishHeaders(a.Header(), x)
+}
+
+func (s *server) finishHeaders(h http.Header, x *exchange) {
+	h.Del("Connection") // the connection is not the handler's, and API Gateway takes none
+	if h.Get("Content-Type") == eventStream {
+		h.Set("Content-Type", eventStream+"; charset=utf-8") // some clients guess Latin-1
 	}
-	s.shareWithOrigin(a.Header(), x.request.Header)
+	s.shareWithOrigin(h, x.request.Header)
 }
 
 // unescape undoes the HTML escapes of the SDK's encoder, and returns the size that is left.
@@ -199,12 +209,15 @@ func (s *server) passOn(a answer, x *exchange, m *message) *refusal {
 	inner.Header.Del("Mcp-Session-Id")
 	// Progress comes before the result, which only a stream can hold.
 	if _, stream := accepts(r.Header.Values("Accept")); stream && m.method == "tools/call" && m.progressToken != nil {
-		s.streaming.ServeHTTP(a, inner)
+		s.stream(a, x, inner)
 	} else {
 		s.plain.ServeHTTP(a, inner)
 	}
 	if !x.ended() {
 		x.setOutcome("rejected") // by the SDK, before any code of ours saw it
+	}
+	if a.Started() {
+		return s.missing(x, m)
 	}
 	x.addHeaders(a.Header())
 	refused := a.repair(r.Context(), m)
@@ -222,14 +235,16 @@ func (s *server) passOn(a answer, x *exchange, m *message) *refusal {
 // reserve is kept of the caller's time to write the answer.
 const reserve = 500 * time.Millisecond
 
-// deadline is until when a call to the REST API may last, longest from now at most. An error means that no time is
-// left to begin.
-func deadline(ctx context.Context, longest time.Duration) (time.Time, error) {
+// deadline is until when a call to the REST API may last: the function's own deadline, less the
+// reserve. Where there is none, as outside Lambda, it is that of a function with this timeout. An
+// error means that no time is left to begin.
+func deadline(ctx context.Context, timeout time.Duration) (time.Time, error) {
 	now := time.Now()
-	until := now.Add(longest)
-	if d, ok := ctx.Deadline(); ok && d.Add(-reserve).Before(until) {
-		until = d.Add(-reserve)
+	until, ok := ctx.Deadline()
+	if !ok {
+		until = now.Add(timeout)
 	}
+	until = until.Add(-reserve)
 	if !until.After(now) {
 		return until, errors.New("no time left for a call")
 	}

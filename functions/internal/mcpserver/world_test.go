@@ -2,7 +2,10 @@ package mcpserver_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/goleak"
@@ -140,19 +144,72 @@ func (w *world) called() []string {
 	return calls
 }
 
-// event sends one request the way that API Gateway would.
+// event sends one request the way that a REST API would.
 func (w *world) event(ctx context.Context, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
 	w.t.Helper()
 	e.Resource = "/mcp"
-	if e.Path == "" {
-		e.Path = "/mcp"
-	}
+	e.Path = cmp.Or(e.Path, "/mcp")
 	e.RequestContext.ExtendedRequestID = "request-1"
-	response, err := gateway.Handler(w.handler, nil)(ctx, e)
+	if !utf8.ValidString(e.Body) {
+		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(e.Body)), true
+	}
+	var response events.APIGatewayProxyResponse
+	w.decode(gateway.Handler(w.handler, nil).Invoke(ctx, w.encode(e)))(&response)
+	return response
+}
+
+// second sends the same request in payload format 2.0, as an HTTP API or a function URL would,
+// and returns the answer in the form of event's.
+func (w *world) second(ctx context.Context, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+	w.t.Helper()
+	var answer events.LambdaFunctionURLResponse
+	w.decode(gateway.Handler(w.handler, nil).Invoke(ctx, w.encode(secondFormat(e))))(&answer)
+	return events.APIGatewayProxyResponse{StatusCode: answer.StatusCode, Headers: answer.Headers, Body: answer.Body}
+}
+
+// stream sends the same request through a function URL that streams, and returns the answer with
+// its body to be read.
+func (w *world) stream(ctx context.Context, e events.APIGatewayProxyRequest) *events.LambdaFunctionURLStreamingResponse {
+	w.t.Helper()
+	answer, err := gateway.Streaming{Function: gateway.Handler(w.handler, nil)}.Stream(ctx, w.encode(secondFormat(e)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answer
+}
+
+func secondFormat(e events.APIGatewayProxyRequest) events.APIGatewayV2HTTPRequest {
+	second := events.APIGatewayV2HTTPRequest{
+		Version: "2.0", RawPath: cmp.Or(e.Path, "/mcp"), Headers: map[string]string{},
+		Body: base64.StdEncoding.EncodeToString([]byte(e.Body)), IsBase64Encoded: true,
+		RequestContext: events.APIGatewayV2HTTPRequestContext{RequestID: "request-1", HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: e.HTTPMethod}},
+	}
+	for name, values := range gateway.Headers(e.MultiValueHeaders, e.Headers) {
+		second.Headers[strings.ToLower(name)] = strings.Join(values, ",")
+	}
+	return second
+}
+
+func (w *world) encode(event any) []byte {
+	w.t.Helper()
+	payload, err := json.Marshal(event)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return payload
+}
+
+func (w *world) decode(answer []byte, err error) func(into any) {
+	w.t.Helper()
 	if err != nil {
 		w.t.Fatalf("an error instead of a response: %v", err)
 	}
-	return response
+	return func(into any) {
+		w.t.Helper()
+		if err := json.Unmarshal(answer, into); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 }
 
 // post sends a message with a good key in the legacy era.

@@ -70,14 +70,14 @@ func extendedMCP(t *testing.T, db *sqlite.DB, origin string) lambda.Invoker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle, err := mcpserver.Extended(mcpserver.Config{
+	function, err := mcpserver.Extended(mcpserver.Config{
 		API: api, Authenticator: account.NewAuthenticator(db.Accounts(), time.Now, account.DefaultKeyCache),
 		Log: log, AllowedOrigins: []string{origin},
 	}, extend, fixtureTools)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return boot.Handle(handle)
+	return function
 }
 
 func newKey(t *testing.T, db *sqlite.DB) string {
