@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop/lambda"
 )
 
@@ -48,7 +49,7 @@ func TestProxyResponses(t *testing.T) {
 		"header an object":    {`{"statusCode":200,"headers":{"A":{}}}`, 502, ""},
 		"header list of list": {`{"statusCode":200,"multiValueHeaders":{"A":[[]]}}`, 502, ""},
 		"two objects":         {`{"statusCode":200}{}`, 502, ""},
-		"too large":           {`{"statusCode":200,"body":"` + strings.Repeat("x", lambda.MaxPayload) + `"}`, 502, ""},
+		"too large":           {`{"statusCode":200,"body":"` + strings.Repeat("x", gateway.MaxPayload) + `"}`, 502, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, script{refusals: allTypes, change: rawThings(answers(tc.answer))})
@@ -206,7 +207,7 @@ func TestLimits(t *testing.T) {
 	w := f.call("POST", "/open", strings.Repeat("x", maxBody+1))
 	wantStatus(t, w, http.StatusRequestEntityTooLarge)
 	// The event is larger than Lambda takes, though the gateway took the body.
-	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", lambda.MaxPayload)), http.StatusRequestEntityTooLarge)
+	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", gateway.MaxPayload)), http.StatusRequestEntityTooLarge)
 	wantStatus(t, f.call("GET", "/things/7", "", "X-Long", strings.Repeat("x", maxHeaders)), http.StatusBadRequest)
 	wantStatus(t, f.call("GET", "/open?"+strings.Repeat("x", maxHeaders), ""), http.StatusBadRequest)
 	if len(f.proxied)+len(f.authorized) != 0 {
@@ -251,18 +252,18 @@ func FuzzParseProxyResponse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := parseProxyResponse(raw)
+		r, err := gateway.ParseResponse(raw)
 		if err != nil {
 			return
 		}
-		if r.status < 200 || r.status > 599 {
-			t.Fatalf("status %d", r.status)
+		if r.Status < 200 || r.Status > 599 {
+			t.Fatalf("status %d", r.Status)
 		}
 		h := http.Header{}
-		r.copyHeaders(h)
+		copyHeaders(r.Header, h)
 		w := httptest.NewRecorder()
-		(&answer{status: r.status, header: h, body: r.body}).write(w)
-		if w.Code != r.status {
+		(&answer{status: r.Status, header: h, body: r.Body}).write(w)
+		if w.Code != r.Status {
 			t.Fatalf("wrote %d", w.Code)
 		}
 	})
