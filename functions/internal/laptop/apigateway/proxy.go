@@ -18,7 +18,7 @@ func (g *Gateway) answerProxy(c *call) (*answer, error) {
 	if err != nil {
 		return nil, refuseIntegrationFailure()
 	}
-	if len(payload) > gateway.MaxPayload {
+	if len(payload) > lambda.MaxPayload {
 		return nil, refuseTooLarge()
 	}
 	began := g.now()
@@ -29,7 +29,10 @@ func (g *Gateway) answerProxy(c *call) (*answer, error) {
 			zap.String("request_id", c.extendedID), zap.Error(err))
 		return nil, integrationRefusal(err)
 	}
-	response, err := gateway.ParseResponse(raw)
+	if len(raw) > lambda.MaxPayload {
+		return nil, refuseBadFunction()
+	}
+	response, err := gateway.ParseProxyAnswer(raw)
 	if err != nil {
 		g.log.Error("malformed Lambda proxy response", zap.String("function", c.route.function),
 			zap.String("request_id", c.extendedID), zap.Error(err))

@@ -49,7 +49,7 @@ func TestProxyResponses(t *testing.T) {
 		"header an object":    {`{"statusCode":200,"headers":{"A":{}}}`, 502, ""},
 		"header list of list": {`{"statusCode":200,"multiValueHeaders":{"A":[[]]}}`, 502, ""},
 		"two objects":         {`{"statusCode":200}{}`, 502, ""},
-		"too large":           {`{"statusCode":200,"body":"` + strings.Repeat("x", gateway.MaxPayload) + `"}`, 502, ""},
+		"too large":           {`{"statusCode":200,"body":"` + strings.Repeat("x", lambda.MaxPayload) + `"}`, 502, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, script{refusals: allTypes, change: rawThings(answers(tc.answer))})
@@ -207,7 +207,7 @@ func TestLimits(t *testing.T) {
 	w := f.call("POST", "/open", strings.Repeat("x", maxBody+1))
 	wantStatus(t, w, http.StatusRequestEntityTooLarge)
 	// The event is larger than Lambda takes, though the gateway took the body.
-	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", gateway.MaxPayload)), http.StatusRequestEntityTooLarge)
+	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", lambda.MaxPayload)), http.StatusRequestEntityTooLarge)
 	wantStatus(t, f.call("GET", "/things/7", "", "X-Long", strings.Repeat("x", maxHeaders)), http.StatusBadRequest)
 	wantStatus(t, f.call("GET", "/open?"+strings.Repeat("x", maxHeaders), ""), http.StatusBadRequest)
 	if len(f.proxied)+len(f.authorized) != 0 {
@@ -246,13 +246,13 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzParseProxyResponse: whatever a function answers, it is refused or can be written.
-func FuzzParseProxyResponse(f *testing.F) {
+// FuzzParseProxyAnswer: whatever a function answers, it is refused or can be written.
+func FuzzParseProxyAnswer(f *testing.F) {
 	for _, text := range []string{`{"statusCode":200}`, `{"statusCode":"200","headers":{"A":1}}`, `{`, `null`, `{"statusCode":200,"multiValueHeaders":{"":["\n"]}}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := gateway.ParseResponse(raw)
+		r, err := gateway.ParseProxyAnswer(raw)
 		if err != nil {
 			return
 		}

@@ -33,6 +33,10 @@ const Unreserved = -1
 // defaultTimeout is Lambda's own.
 const defaultTimeout = 3 * time.Second
 
+// MaxPayload is Lambda's limit for the event and for the answer of a synchronous
+// invocation: 6 MB and a little (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
+const MaxPayload = 6_291_556
+
 // Invoker is what a function's Build makes. Many goroutines call it at once.
 type Invoker = boot.Invoker
 
