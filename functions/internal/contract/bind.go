@@ -191,37 +191,59 @@ func (s *Schemas) known() string {
 	return "known: " + strings.Join(names, ", ")
 }
 
-// Request makes the HTTP request for a call with these arguments, which must be valid.
-// base is the URL of the API without the operation's path, such as
-// https://abc.execute-api.eu-west-1.amazonaws.com/prod.
-func (op *Operation) Request(base string, args map[string]any) (*http.Request, error) {
+// Parts are the arguments of a call where HTTP has them.
+type Parts struct {
+	// PathParameters are percent-encoded, as API Gateway hands them on, and so is Path.
+	Path           string
+	PathParameters map[string]string
+	Query          url.Values
+	// Body is JSON; nil where the operation has none.
+	Body []byte
+}
+
+// Parts distributes arguments, which must be valid.
+func (op *Operation) Parts(args map[string]any) (Parts, error) {
 	s, err := op.Schemas()
 	if err != nil {
-		return nil, err
+		return Parts{}, err
 	}
-	path, query, body := op.Path, url.Values{}, map[string]any{}
+	p, body := Parts{Path: op.Path, PathParameters: map[string]string{}, Query: url.Values{}}, map[string]any{}
 	for name, value := range args {
 		switch s.place(name) {
 		case "path":
-			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text(value)))
+			p.PathParameters[name] = url.PathEscape(text(value))
+			p.Path = strings.ReplaceAll(p.Path, "{"+name+"}", p.PathParameters[name])
 		case "query":
-			query.Set(name, text(value))
+			p.Query.Set(name, text(value))
 		default:
 			body[name] = value
 		}
 	}
-	target := strings.TrimSuffix(base, "/") + path
-	if len(query) > 0 {
-		target += "?" + query.Encode()
+	if !op.HasBody {
+		return p, nil
+	}
+	if p.Body, err = reply.JSON(body); err != nil {
+		return Parts{}, fmt.Errorf("contract: %s: encode body: %w", op.ID, err)
+	}
+	return p, nil
+}
+
+// Request makes the HTTP request for a call with these arguments, which must be valid.
+// base is the URL of the API without the operation's path, such as
+// https://abc.execute-api.eu-west-1.amazonaws.com/prod.
+func (op *Operation) Request(base string, args map[string]any) (*http.Request, error) {
+	p, err := op.Parts(args)
+	if err != nil {
+		return nil, err
+	}
+	target := strings.TrimSuffix(base, "/") + p.Path
+	if len(p.Query) > 0 {
+		target += "?" + p.Query.Encode()
 	}
 	if !op.HasBody {
 		return http.NewRequest(op.Method, target, nil)
 	}
-	encoded, err := reply.JSON(body)
-	if err != nil {
-		return nil, fmt.Errorf("contract: %s: encode body: %w", op.ID, err)
-	}
-	request, err := http.NewRequest(op.Method, target, bytes.NewReader(encoded))
+	request, err := http.NewRequest(op.Method, target, bytes.NewReader(p.Body))
 	if err != nil {
 		return nil, err
 	}

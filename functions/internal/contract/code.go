@@ -54,6 +54,14 @@ func assignCodes(operations []*Operation) error {
 	return nil
 }
 
+// CodeOf is the code of an operation's counter, "" where it has none.
+func (a *API) CodeOf(id string) string {
+	if op := a.Operation(id); op != nil {
+		return op.Code
+	}
+	return ""
+}
+
 // Named gives figures that stand by codes the IDs of their operations. A code that the contract
 // no longer has keeps its place.
 func Named[T any](a *API, byCode map[string]T) map[string]T {

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 
 	"sekisho/functions/internal/gateway"
-	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/usage"
 )
 
@@ -84,7 +83,7 @@ func (s *Service) owes(line []byte) bool {
 	if err != nil {
 		return false
 	}
-	refund, due, err := settle.RefundOf(s.api, record)
+	refund, due, err := record.Refund(s.api.CodeOf)
 	if err != nil || !due {
 		return false
 	}

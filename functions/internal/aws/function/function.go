@@ -38,6 +38,17 @@ func New(cfg aws.Config, s backend.Settings) backend.Invoker {
 	})}
 }
 
+// All makes the invokers of this service's own functions, given their names in AWS. They share
+// their connections.
+func All(cfg aws.Config, names map[string]string) map[string]backend.Invoker {
+	client := lambda.NewFromConfig(cfg, func(o *lambda.Options) { o.Retryer = aws.NopRetryer{} })
+	all := make(map[string]backend.Invoker, len(names))
+	for own, name := range names {
+		all[own] = invoker{function: name, client: client}
+	}
+	return all
+}
+
 type invoker struct {
 	function string
 	client   *lambda.Client

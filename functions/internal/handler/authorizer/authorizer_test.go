@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/admission"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/ratelimit"
@@ -62,10 +63,13 @@ func setUp(t *testing.T) (*Handler, *gate, *bytes.Buffer) {
 	}}
 	var logged bytes.Buffer
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&logged), zap.DebugLevel)
+	clock := func() time.Time { return now }
 	return &Handler{
-		API: api, Gate: g, Plans: account.Plans{"free": usage.PerMonth(1000)},
-		Keys:       keys{key: account.Key{ID: "key_a", Meter: "key_m", UserID: "u", Plan: "free"}},
-		UpgradeURL: "https://example.com/plans", Log: zap.New(core), Now: func() time.Time { return now },
+		API: api, Log: zap.New(core), Now: clock,
+		Gate: &admission.Gate{
+			Meter: g, Plans: account.Plans{"free": usage.PerMonth(1000)}, Now: clock, UpgradeURL: "https://example.com/plans",
+			Keys: keys{key: account.Key{ID: "key_a", Meter: "key_m", UserID: "u", Plan: "free"}},
+		},
 	}, g, &logged
 }
 
@@ -176,7 +180,7 @@ func TestDenials(t *testing.T) {
 		}},
 	} {
 		h, g, _ := setUp(t)
-		h.Plans = account.Plans{"free": limits}
+		h.Gate.Plans = account.Plans{"free": limits}
 		g.grant.Decision = usage.Decision{Refused: c.refused, Wait: c.wait, State: usage.State{Used: 100, Today: 20, TAT: now.Add(2500 * time.Millisecond).UnixNano()}}
 		out, err := h.Handle(t.Context(), event())
 		if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" {
@@ -193,7 +197,7 @@ func TestDenials(t *testing.T) {
 // TestACrossedThresholdIsNoted for settle, which tells of it.
 func TestACrossedThresholdIsNoted(t *testing.T) {
 	h, g, _ := setUp(t)
-	h.TellAt = []int{80}
+	h.Gate.TellAt = []int{80}
 	for used, want := range map[int64]any{799: nil, 800: "pct:80:800:1000", 801: nil} {
 		g.grant.Decision = usage.Decision{Admitted: true, State: usage.State{Used: used}}
 		if out, err := h.Handle(t.Context(), event()); err != nil || out.Context["crossed"] != want {
@@ -219,7 +223,7 @@ func TestExemptTakesNothing(t *testing.T) {
 // and holds up neither other keys nor its own calls that count.
 func TestFreeCallsAreBounded(t *testing.T) {
 	h, g, _ := setUp(t)
-	h.Free = ratelimit.NewBudget(ratelimit.Limit{Burst: 2, PerSecond: 0.5})
+	h.Gate.Free = ratelimit.NewBudget(ratelimit.Limit{Burst: 2, PerSecond: 0.5})
 	free := event()
 	free.Resource = "/v1/user/usage"
 	for call, effect := range []string{"Allow", "Allow", "Deny"} {
@@ -239,7 +243,7 @@ func TestFreeCallsAreBounded(t *testing.T) {
 	if out, err := h.Handle(t.Context(), event()); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" || len(g.asked) != 1 {
 		t.Errorf("a call that counts: %+v, %v", out, err)
 	}
-	h.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
+	h.Gate.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
 	if out, err := h.Handle(t.Context(), free); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" {
 		t.Errorf("another key: %+v, %v", out, err)
 	}
@@ -247,7 +251,7 @@ func TestFreeCallsAreBounded(t *testing.T) {
 
 func TestTooManyUnknownKeys(t *testing.T) {
 	h, g, _ := setUp(t)
-	h.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
+	h.Gate.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
 	out, err := h.Handle(t.Context(), event())
 	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
 		t.Fatalf("%+v, %v", out, err)
@@ -273,7 +277,7 @@ func TestUnauthorized(t *testing.T) {
 		"wrong key":   func(_ *Handler, e *request) { e.Headers["X-Api-Key"] = "other" },
 		"two keys":    func(_ *Handler, e *request) { e.Headers["Authorization"] = "Bearer other" },
 		"in a cookie": func(_ *Handler, e *request) { e.Headers = map[string]string{"Cookie": secret} },
-		"revoked":     func(h *Handler, _ *request) { h.Keys = keys{err: account.ErrInactive} },
+		"revoked":     func(h *Handler, _ *request) { h.Gate.Keys = keys{err: account.ErrInactive} },
 	} {
 		h, g, logged := setUp(t)
 		e := event()
@@ -368,10 +372,10 @@ func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
 func TestFailsClosed(t *testing.T) {
 	down := errors.New("dial tcp 10.0.0.1: refused")
 	for name, change := range map[string]func(*Handler, *gate, *request){
-		"the store of keys":  func(h *Handler, _ *gate, _ *request) { h.Keys = keys{err: down} },
+		"the store of keys":  func(h *Handler, _ *gate, _ *request) { h.Gate.Keys = keys{err: down} },
 		"the store of usage": func(_ *Handler, g *gate, _ *request) { g.err = down },
 		"a plan that is gone": func(h *Handler, _ *gate, _ *request) {
-			h.Keys = keys{key: account.Key{ID: "key_a", Plan: "gold"}}
+			h.Gate.Keys = keys{key: account.Key{ID: "key_a", Plan: "gold"}}
 		},
 		"a route that is none": func(_ *Handler, _ *gate, e *request) { e.Resource = "/v2" },
 	} {

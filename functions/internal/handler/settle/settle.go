@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -104,7 +102,7 @@ func (h *Handler) group(lines []events.CloudwatchLogsLogEvent) map[account]*owed
 				of(record.Meter, p).crossed = append(of(record.Meter, p).crossed, record)
 			}
 		}
-		refund, isDue, err := RefundOf(h.API, record)
+		refund, isDue, err := record.Refund(h.API.CodeOf)
 		if err != nil {
 			h.Log.Warn("settle: record left", zap.String("request_id", record.RequestID), zap.Error(err))
 			continue
@@ -176,51 +174,6 @@ func (h *Handler) operation(code string) string {
 	}
 	return code
 }
-
-// RefundOf returns what a record gives back: a refund of one call. due is false when the call
-// succeeded or took nothing. An error means that a field can't be what the authorizer wrote; it
-// names the field and quotes nothing.
-func RefundOf(api *contract.API, r gateway.AccessRecord) (refund usage.Refund, due bool, err error) {
-	if r.AdmissionID == "" {
-		return usage.Refund{}, false, nil
-	}
-	status, err := strconv.Atoi(r.Status)
-	if err != nil || status < 100 || status > 599 {
-		return usage.Refund{}, false, errors.New("status is not an HTTP status")
-	}
-	if status < 400 {
-		return usage.Refund{}, false, nil
-	}
-	if !strings.HasPrefix(r.Meter, "key_") {
-		return usage.Refund{}, false, errors.New("the meter is not the ID of a key")
-	}
-	period, err := usage.ParsePeriod(r.Period)
-	if err != nil {
-		return usage.Refund{}, false, errors.New("the period is not a month")
-	}
-	units, err := strconv.ParseInt(r.Units, 10, 64)
-	if err != nil {
-		return usage.Refund{}, false, errors.New("the units are not a whole number")
-	}
-	cap, err := strconv.ParseInt(r.RefundCap, 10, 64)
-	if err != nil || cap < int64(usage.Unlimited) {
-		return usage.Refund{}, false, errors.New("the refund cap is not a whole number of -1 or more")
-	}
-	call := usage.FailedCall{AdmissionID: r.AdmissionID, Units: units, Unstarted: r.ResponseType == neverStarted}
-	if op := api.Operation(r.Operation); op != nil {
-		call.Operation = op.Code
-	}
-	refund = usage.Refund{Meter: r.Meter, Period: period, Cap: usage.Limit(cap), Calls: []usage.FailedCall{call}}
-	if refund.Check() != nil {
-		return usage.Refund{}, false, errors.New("the admission ID, its month or the units are not those of an admission")
-	}
-	return refund, true, nil
-}
-
-// neverStarted is the gateway response for a call whose function could not be invoked: it had
-// no concurrency left, or the brake had stopped it. No caller can bring that about by what it
-// sends, so the cap on free failures does not count it.
-const neverStarted = "INTEGRATION_FAILURE"
 
 // FromEnv builds the function of a deployment. topic opens what the variable names, nil where
 // it is not set.

@@ -346,7 +346,7 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		refund, due, err := RefundOf(api, r)
+		refund, due, err := r.Refund(api.CodeOf)
 		if err == nil && due && (len(refund.Calls) != 1 || refund.Check() != nil || refund.Cap < usage.Unlimited) {
 			t.Fatalf("%q gives a refund that can't be: %+v", line, refund)
 		}

@@ -4,29 +4,19 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
-)
 
-// requestTimeLayout is the Common Log Format that $context.requestTime has.
-const requestTimeLayout = "02/Jan/2006:15:04:05 -0700"
+	"sekisho/functions/internal/gateway"
+)
 
 // contextPath is $context.path: that of the event, behind the stage where that is in the path.
 func (c *call) contextPath() string { return c.stagePath + c.path }
 
 // proxyEvent is what the function of a call gets.
 func (g *Gateway) proxyEvent(c *call) *events.APIGatewayProxyRequest {
-	return &events.APIGatewayProxyRequest{
-		Resource:                        c.route.resource,
-		Path:                            c.path,
-		HTTPMethod:                      c.method,
-		Headers:                         last(c.headers),
-		MultiValueHeaders:               c.headers,
-		QueryStringParameters:           last(c.query),
-		MultiValueQueryStringParameters: c.query,
-		PathParameters:                  c.pathParams,
-		StageVariables:                  nonEmpty(c.settings.Variables),
-		RequestContext:                  g.requestContext(c),
-		Body:                            c.body,
-	}
+	return gateway.NewEvent(gateway.Call{
+		Method: c.method, Resource: c.route.resource, Path: c.path, PathParameters: c.pathParams, StageVariables: c.settings.Variables,
+		Headers: c.headers, Query: c.query, Body: c.body, At: c.started,
+	}, g.requestContext(c))
 }
 
 func (g *Gateway) requestContext(c *call) events.APIGatewayProxyRequestContext {
@@ -35,7 +25,6 @@ func (g *Gateway) requestContext(c *call) events.APIGatewayProxyRequestContext {
 		AccountID:         accountID,
 		APIID:             apiID,
 		ResourceID:        c.route.resourceID,
-		ResourcePath:      c.route.resource,
 		OperationName:     c.route.name,
 		Stage:             g.config.Stage,
 		DomainName:        g.config.Domain,
@@ -45,25 +34,16 @@ func (g *Gateway) requestContext(c *call) events.APIGatewayProxyRequestContext {
 		Protocol:          c.protocol,
 		Identity:          events.APIGatewayRequestIdentity{SourceIP: c.sourceIP, UserAgent: c.userAgent},
 		Path:              c.contextPath(),
-		HTTPMethod:        c.method,
-		RequestTime:       c.started.UTC().Format(requestTimeLayout),
-		RequestTimeEpoch:  c.started.UnixMilli(),
 		Authorizer:        c.authorizerMap(),
 	}
 }
 
-// authorizerMap is what the authorizer said, as strings; the gateway adds how long it took,
-// in milliseconds, and that is a number.
+// authorizerMap is nil for a call that nobody authorized.
 func (c *call) authorizerMap() map[string]any {
 	if c.authorizer == nil {
 		return nil
 	}
-	m := make(map[string]any, len(c.authorizer)+1)
-	for name, value := range c.authorizer {
-		m[name] = value
-	}
-	m["integrationLatency"] = c.authorizerLatency.Milliseconds()
-	return m
+	return gateway.Authorized(c.authorizer, c.authorizerLatency)
 }
 
 // authorizerEvent is what a REQUEST authorizer gets.
@@ -74,9 +54,9 @@ func (g *Gateway) authorizerEvent(c *call) *events.APIGatewayCustomAuthorizerReq
 		Resource:                        c.route.resource,
 		Path:                            c.path,
 		HTTPMethod:                      c.method,
-		Headers:                         last(c.headers),
+		Headers:                         gateway.Last(c.headers),
 		MultiValueHeaders:               c.headers,
-		QueryStringParameters:           orEmpty(last(c.query)),
+		QueryStringParameters:           orEmpty(gateway.Last(c.query)),
 		MultiValueQueryStringParameters: orEmpty(c.query),
 		PathParameters:                  orEmpty(c.pathParams),
 		StageVariables:                  orEmpty(c.settings.Variables),
@@ -98,14 +78,6 @@ func (g *Gateway) authorizerEvent(c *call) *events.APIGatewayCustomAuthorizerReq
 func (g *Gateway) methodARN(c *call) string {
 	return "arn:aws:execute-api:" + region + ":" + accountID + ":" + apiID + "/" +
 		g.config.Stage + "/" + c.method + "/" + strings.TrimPrefix(c.path, "/")
-}
-
-// nonEmpty makes an empty map null, as in the event of an integration.
-func nonEmpty(m map[string]string) map[string]string {
-	if len(m) == 0 {
-		return nil
-	}
-	return m
 }
 
 // orEmpty makes a missing map {}, as in the event of an authorizer

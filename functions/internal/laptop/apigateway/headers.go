@@ -84,18 +84,3 @@ func (c *call) lookUpHeader(name string) (string, bool) {
 	}
 	return "", false
 }
-
-// last makes the single-value map of an event: of several values it has the last. It is nil
-// for no values, which is null in JSON.
-func last(values map[string][]string) map[string]string {
-	if len(values) == 0 {
-		return nil
-	}
-	single := make(map[string]string, len(values))
-	for name, v := range values {
-		if len(v) > 0 {
-			single[name] = v[len(v)-1]
-		}
-	}
-	return single
-}

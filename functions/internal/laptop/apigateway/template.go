@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sekisho/functions/internal/gateway"
 )
 
 // substitute replaces the variables of a template: $context.…, $stageVariables.… and
@@ -104,7 +106,7 @@ func (v *variables) parameter(name string) string {
 		value, _ := v.call.lookUpHeader(name)
 		return value
 	case "querystring":
-		return last(v.call.query)[name]
+		return gateway.Last(v.call.query)[name]
 	case "path":
 		return v.call.pathParams[name]
 	}
@@ -199,7 +201,7 @@ func (v *variables) ofRequest(name string) string {
 	case "requestId":
 		return c.requestID
 	case "requestTime":
-		return c.started.UTC().Format(requestTimeLayout)
+		return c.started.UTC().Format(gateway.RequestTime)
 	case "requestTimeEpoch":
 		return strconv.FormatInt(c.started.UnixMilli(), 10)
 	case "stage":
