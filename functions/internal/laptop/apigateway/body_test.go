@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"sekisho/functions/internal/laptop/front"
 )
 
 // half sends part of a body, and then waits until it is closed.
@@ -30,8 +32,8 @@ func half(t *testing.T, bytesSent int) (body io.Reader, closeIt func()) {
 // ones still pass, and what was taken is given back.
 func TestBodiesShareMemory(t *testing.T) {
 	f := newFixture(t, script{})
-	const senders, size, share = 10, 3 * smallBody, 12 * smallBody
-	f.bodies.left = share
+	const senders, size, share = 10, 3 * front.SmallBody, 12 * front.SmallBody
+	f.bodies = front.NewBodies(share)
 	codes := make(chan int, senders)
 	var finish []func()
 	for range senders {
@@ -56,15 +58,15 @@ func TestBodiesShareMemory(t *testing.T) {
 			t.Fatalf("%d of %d large bodies were refused", refused, senders)
 		}
 	}
-	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", smallBody-1)), http.StatusOK)
+	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", front.SmallBody-1)), http.StatusOK)
 	for _, closeIt := range finish {
 		go closeIt()
 	}
 	for range senders - refused {
 		<-codes
 	}
-	if f.bodies.left != share {
-		t.Errorf("%d bytes are left, want %d", f.bodies.left, share)
+	if left := f.bodies.Left(); left != share {
+		t.Errorf("%d bytes are left, want %d", left, share)
 	}
 	wantStatus(t, f.call("POST", "/open", strings.Repeat("x", share)), http.StatusOK)
 }

@@ -1,12 +1,12 @@
 package apigateway
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"sekisho/functions/internal/laptop/front"
 	"sekisho/functions/internal/laptop/lambda"
 )
 
@@ -36,8 +36,8 @@ type call struct {
 	headers   http.Header
 	query     map[string][]string
 	body      string
-	// held is the memory that the body was given, in bytes; see memory.
-	held int64
+	// done ends the call, and gives back the memory of its body.
+	done func()
 
 	requestID, extendedID string
 	settings              *Settings
@@ -57,32 +57,18 @@ func (g *Gateway) newCall(r *http.Request) *call {
 	now := g.now()
 	c := &call{
 		started: now, method: r.Method, protocol: r.Proto,
-		sourceIP: sourceIP(r), userAgent: r.UserAgent(),
+		sourceIP: front.SourceIP(r), userAgent: r.UserAgent(),
 		extendedID: newExtendedID(), requestID: clientRequestID(r),
-		settings: g.settings.Load(),
+		settings: g.settings.Load(), done: func() {},
 	}
 	if c.requestID == "" {
 		c.requestID = lambda.NewRequestID()
 	}
-	c.rawPath, c.rawQuery = target(r)
+	c.rawPath, c.rawQuery = front.Target(r)
 	c.path = "/" + strings.TrimLeft(c.rawPath, "/")
 	c.query = parseQuery(c.rawQuery)
-	c.headers = g.eventHeaders(r, c, now)
+	c.headers = g.eventHeaders(r, now)
 	return c
-}
-
-// target is the path and query as the client wrote them. net/http's URL has them decoded.
-func target(r *http.Request) (path, query string) {
-	uri := r.RequestURI
-	if uri == "" || !strings.HasPrefix(uri, "/") {
-		// A request with an absolute URI, or one made in a test.
-		uri = r.URL.EscapedPath()
-		if r.URL.RawQuery != "" {
-			uri += "?" + r.URL.RawQuery
-		}
-	}
-	path, query, _ = strings.Cut(uri, "?")
-	return path, query
 }
 
 // parseQuery decodes a query: unlike url.ParseQuery it keeps what is badly encoded as it
@@ -109,14 +95,6 @@ func unescape(text string) string {
 	return strings.ToValidUTF8(decoded, "\uFFFD")
 }
 
-func sourceIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
 // clientRequestID is the request ID that the client chose, empty without one. "Clients can
 // override this request ID"; what could break out of a template is not taken.
 func clientRequestID(r *http.Request) string {
@@ -137,13 +115,7 @@ func clientRequestID(r *http.Request) string {
 // checkHeaders refuses a request whose line and headers are too large together. Public
 // reports show the text and a DEFAULT_4XX of 400, none shows a 431.
 func (c *call) checkHeaders(r *http.Request) error {
-	size := len(r.Method) + len(c.rawPath) + len(c.rawQuery) + len(r.Proto) + len(r.Host)
-	for _, values := range r.Header {
-		for _, value := range values {
-			size += len(value)
-		}
-	}
-	if size > maxHeaders {
+	if front.HeaderSize(r) > maxHeaders {
 		return &refusal{kind: "DEFAULT_4XX", status: http.StatusBadRequest, message: "HTTP header is larger than 10240 bytes."}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/laptop/front"
 	"sekisho/functions/internal/laptop/lambda"
 )
 
@@ -35,6 +36,9 @@ type Functions interface {
 type Subscription interface {
 	Add(at time.Time, record string)
 }
+
+// Throttle is front.Throttle.
+type Throttle = front.Throttle
 
 // Invoker is lambda.Invoker.
 type Invoker = lambda.Invoker
@@ -84,8 +88,8 @@ type Gateway struct {
 	authorizer string
 	settings   atomic.Pointer[Settings]
 	accessLog  accessLog
-	throttles  *throttles
-	bodies     memory
+	throttles  *front.Throttles
+	bodies     *front.Bodies
 	now        func() time.Time
 	log        *zap.Logger
 }
@@ -93,12 +97,12 @@ type Gateway struct {
 // New builds a Gateway. The error says what in the configuration does not fit together.
 func New(c Config) (*Gateway, error) {
 	setDefaults(&c)
-	g := &Gateway{config: c, now: c.Now, log: c.Log, bodies: memory{left: maxBodies}}
+	g := &Gateway{config: c, now: c.Now, log: c.Log, bodies: front.NewBodies(front.MaxBodies)}
 	if err := g.build(); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g.Set(Settings{Variables: c.StageVariables})
-	g.throttles = newThrottles(c.Throttle)
+	g.throttles = front.NewThrottles(c.Throttle)
 	return g, nil
 }
 
@@ -150,7 +154,7 @@ func (g *Gateway) Description() []byte { return g.config.Description }
 // ServeHTTP serves one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := g.newCall(r)
-	defer func() { g.bodies.give(c.held) }()
+	defer func() { c.done() }()
 	answer := g.answer(c, w, r)
 	// The record comes before the answer, so that a caller that has the answer can count on
 	// the record, even if this process is killed.
@@ -185,11 +189,11 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 	if err := g.findRoute(c); err != nil {
 		return err
 	}
-	if !g.throttles.take(c.method+" "+c.route.resource, c.settings.Throttles, g.now()) {
+	if !g.throttles.Take(c.method+" "+c.route.resource, c.settings.Throttles, g.now()) {
 		return refuseThrottled()
 	}
-	if err := c.checkLength(w, r); err != nil {
-		return err
+	if err := front.CheckLength(w, r, maxBody); err != nil {
+		return refuseTooLarge()
 	}
 	if !c.route.public {
 		if err := g.authorize(c); err != nil {
@@ -197,6 +201,22 @@ func (g *Gateway) admit(c *call, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return g.readBody(c, w, r)
+}
+
+// readBody reads the body, which is given up with the call.
+func (g *Gateway) readBody(c *call, w http.ResponseWriter, r *http.Request) error {
+	body, done, err := g.bodies.Read(w, r, maxBody)
+	c.done = done
+	switch {
+	case errors.Is(err, front.ErrBodyTooLarge):
+		return refuseTooLarge()
+	case errors.Is(err, front.ErrNoMemory):
+		return refuseThrottled()
+	case err != nil:
+		return &refusal{kind: "DEFAULT_4XX", status: http.StatusBadRequest, message: "Bad Request"}
+	}
+	c.body = strings.ToValidUTF8(string(body), "\uFFFD")
+	return nil
 }
 
 // Stage is the stage's name.

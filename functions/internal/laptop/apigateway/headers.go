@@ -1,10 +1,11 @@
 package apigateway
 
 import (
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"sekisho/functions/internal/laptop/front"
 )
 
 // The table of AGW/api-gateway-known-issues.html for Lambda proxy integrations, with what
@@ -47,25 +48,16 @@ func isRemapped(name string) bool {
 
 // eventHeaders are the headers that functions see, with those that the gateway adds. Names
 // are in the form of net/http (X-Api-Key): how the client wrote them is lost.
-func (g *Gateway) eventHeaders(r *http.Request, c *call, now time.Time) http.Header {
+func (g *Gateway) eventHeaders(r *http.Request, now time.Time) http.Header {
 	h := make(http.Header, len(r.Header)+5)
 	for name, values := range r.Header {
 		if !isDroppedFromRequest(name) {
 			h[name] = validUTF8(values)
 		}
 	}
-	proto, port := "http", "80"
-	if r.TLS != nil {
-		proto, port = "https", "443"
+	for name, value := range front.Forwarded(r, g.config.Domain, now) {
+		h[name] = validUTF8([]string{value})
 	}
-	if _, p, err := net.SplitHostPort(g.config.Domain); err == nil {
-		port = p
-	}
-	h["Host"] = validUTF8([]string{r.Host})
-	h["X-Amzn-Trace-Id"] = []string{newTraceID(now)}
-	h["X-Forwarded-For"] = []string{c.sourceIP}
-	h["X-Forwarded-Port"] = []string{port}
-	h["X-Forwarded-Proto"] = []string{proto}
 	return h
 }
 

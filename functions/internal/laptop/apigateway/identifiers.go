@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
-	"time"
 
 	"sekisho/functions/internal/laptop/lambda"
 )
@@ -23,12 +22,6 @@ func newExtendedID() string {
 	var b [11]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	return base64.URLEncoding.EncodeToString(b[:])
-}
-
-func newTraceID(now time.Time) string {
-	var b [12]byte
-	_, _ = rand.Read(b[:])
-	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)
 }
 
 // resourceID is stable for a path; real ones have six letters and digits too.

@@ -1,4 +1,4 @@
-package apigateway
+package front
 
 import (
 	"sync"
@@ -14,22 +14,24 @@ type Throttle struct {
 	Burst int
 }
 
-// throttles are the buckets of a stage, by method such as GET /v1/postal.
-type throttles struct {
-	mu sync.Mutex
-	// stage holds for methods without a limit of their own; nil lets everything pass.
+// Throttles are the buckets of a stage, by method or route such as GET /v1/postal. They are safe for
+// concurrent use.
+type Throttles struct {
+	mu      sync.Mutex
 	stage   *Throttle
 	buckets map[string]*bucket
 }
 
-func newThrottles(stage *Throttle) *throttles {
-	return &throttles{stage: stage, buckets: map[string]*bucket{}}
+// NewThrottles makes full buckets. The stage's limit holds for methods without one of their own;
+// nil lets everything pass.
+func NewThrottles(stage *Throttle) *Throttles {
+	return &Throttles{stage: stage, buckets: map[string]*bucket{}}
 }
 
-// take removes one token of a method, which may have a limit of its own; false when there is
+// Take removes one token of a method, which may have a limit of its own; false when there is
 // none. Another limit than before begins with a full bucket; one of 0 leaves the bucket alone.
 // Routes bound how many buckets there are.
-func (t *throttles) take(method string, own map[string]Throttle, now time.Time) bool {
+func (t *Throttles) Take(method string, own map[string]Throttle, now time.Time) bool {
 	limit, ok := own[method]
 	switch {
 	case !ok && t.stage == nil:
