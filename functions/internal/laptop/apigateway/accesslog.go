@@ -68,9 +68,9 @@ func (f accessLogField) value(v *variables) string {
 	})
 }
 
-// record writes the access log of a call, and hands settle what its subscription filter would.
-func (g *Gateway) record(c *call, a *answer) {
-	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: len(a.body)}
+// record writes the access log of a call whose answer has so many bytes, and hands settle what its subscription filter would.
+func (g *Gateway) record(c *call, a *answer, length int64) {
+	v := &variables{gateway: g, call: c, refusal: a.refusal, status: a.status, length: length}
 	text := g.accessLog.render(v)
 	if g.config.AccessLog != nil {
 		// One write for one line: several processes may append to the same file.

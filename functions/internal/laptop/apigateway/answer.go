@@ -10,6 +10,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
+	// stream is set where the body comes while the function makes it.
+	stream io.ReadCloser
 	// refusal is set when the gateway answered by itself.
 	refusal *refusal
 }
@@ -23,10 +25,14 @@ func (g *Gateway) newAnswer(c *call, status int) *answer {
 }
 
 func (a *answer) write(w http.ResponseWriter) {
+	a.writeHeader(w)
+	_, _ = io.WriteString(w, a.body) // a client that has gone is no fault of ours
+}
+
+func (a *answer) writeHeader(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range a.header {
 		h[name] = values
 	}
 	w.WriteHeader(a.status)
-	_, _ = io.WriteString(w, a.body) // a client that has gone is no fault of ours
 }

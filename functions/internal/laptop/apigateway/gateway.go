@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -30,6 +31,8 @@ type Functions interface {
 	// Invoke runs a function once and waits for it, for at most limit. The errors are those
 	// of package lambda.
 	Invoke(function string, payload []byte, limit time.Duration) ([]byte, error)
+	// InvokeStream runs a function once and returns when its answer begins.
+	InvokeStream(function string, payload []byte, limit time.Duration) (io.ReadCloser, error)
 }
 
 // Subscription takes the records of the access log that are about failed or denied calls.
@@ -156,10 +159,27 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := g.newCall(r)
 	defer func() { c.done() }()
 	answer := g.answer(c, w, r)
+	if answer.stream != nil {
+		g.passOn(c, answer, w)
+		return
+	}
 	// The record comes before the answer, so that a caller that has the answer can count on
 	// the record, even if this process is killed.
-	g.record(c, answer)
+	g.record(c, answer, int64(len(answer.body)))
 	answer.write(w)
+}
+
+// passOn sends a stream, and records it at its end, when its length is known. One that fails is
+// cut off: its status is out.
+func (g *Gateway) passOn(c *call, a *answer, w http.ResponseWriter) {
+	defer a.stream.Close()
+	a.writeHeader(w)
+	length, err := front.PassOn(w, a.stream, math.MaxInt64)
+	g.record(c, a, length)
+	if err != nil {
+		g.log.Error("stream cut off", zap.String("function", c.route.function), zap.String("request_id", c.extendedID), zap.Error(err))
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // answer takes a call through the stations of a REST API. Every refusal is a gateway response.
@@ -169,8 +189,12 @@ func (g *Gateway) answer(c *call, w http.ResponseWriter, r *http.Request) *answe
 		if c.route.mock != nil {
 			return g.answerMock(c)
 		}
+		invoke := g.answerProxy
+		if c.route.streams {
+			invoke = g.answerStream
+		}
 		var a *answer
-		if a, err = g.answerProxy(c); err == nil {
+		if a, err = invoke(c); err == nil {
 			return a
 		}
 	}

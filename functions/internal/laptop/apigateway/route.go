@@ -21,8 +21,10 @@ type route struct {
 	resourceID string
 	// limit is how long the gateway waits for the function.
 	limit time.Duration
-	// function is the name of the one that serves the route, unless mock does.
+	// function is the name of the one that serves the route, unless mock does; streams says that
+	// its answer goes out while it is made.
 	function string
+	streams  bool
 	mock     *mock
 }
 
@@ -160,6 +162,8 @@ type described struct {
 		URI                 string `json:"uri"`
 		PassthroughBehavior string `json:"passthroughBehavior"`
 		TimeoutInMillis     int64  `json:"timeoutInMillis"`
+		// ResponseTransferMode is STREAM where the answer goes out while the function makes it.
+		ResponseTransferMode string `json:"responseTransferMode"`
 	} `json:"x-amazon-apigateway-integration"`
 }
 
@@ -227,7 +231,7 @@ func (g *Gateway) buildRoutes(api *contract.API, description []byte) (*routes, e
 		d := found[op.Path][member(op.Method)]
 		rt := &route{
 			public: op.Public, name: d.OperationID, resource: op.Path, resourceID: resourceID(op.Path),
-			limit: integrationLimit(d.Integration.TimeoutInMillis),
+			limit: integrationLimit(d.Integration.TimeoutInMillis), streams: d.Integration.ResponseTransferMode == "STREAM",
 		}
 		if strings.EqualFold(d.Integration.Type, "mock") {
 			rt.mock = newMock(op.Integration, d.Integration.PassthroughBehavior)
@@ -262,15 +266,15 @@ func (g *Gateway) functionOf(op *contract.Operation, uri string) (string, error)
 }
 
 // functionInURI takes the name out of the URI of a Lambda proxy integration,
-// arn:aws:apigateway:…:lambda:path/2015-03-31/functions/arn:aws:lambda:…:function:NAME/invocations.
-// It is empty for another URI. A version or alias behind the name is left out.
+// arn:aws:apigateway:…:lambda:path/2015-03-31/functions/arn:aws:lambda:…:function:NAME/invocations,
+// or …/2021-11-15/…/response-streaming-invocations. It is empty for another URI. A version or alias behind the name is left out.
 func functionInURI(uri string) string {
 	_, rest, ok := strings.Cut(uri, ":function:")
 	if !ok {
 		return ""
 	}
-	name, ok := strings.CutSuffix(rest, "/invocations")
-	if !ok {
+	name, action, _ := strings.Cut(rest, "/")
+	if action != "invocations" && action != "response-streaming-invocations" {
 		return ""
 	}
 	name, _, _ = strings.Cut(name, ":")

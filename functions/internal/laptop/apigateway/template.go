@@ -75,7 +75,8 @@ type variables struct {
 	// refusal is nil for an answer of the integration.
 	refusal *refusal
 	// status and length of the answer; 0 while there is none.
-	status, length int
+	status int
+	length int64
 }
 
 // lookUp is the value of a variable, empty when it is not set.
@@ -145,7 +146,7 @@ func (v *variables) ofRoute(name string) (string, bool) {
 		if v.status == 0 {
 			return "", true
 		}
-		return strconv.Itoa(v.length), true
+		return strconv.FormatInt(v.length, 10), true
 	case "responseLatency":
 		return strconv.FormatInt(v.gateway.now().Sub(c.started).Milliseconds(), 10), true
 	case "integrationLatency":

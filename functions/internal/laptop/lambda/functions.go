@@ -219,15 +219,10 @@ func (fs *Functions) Invoke(name string, payload []byte, limit time.Duration) ([
 	if limit <= 0 || limit > f.timeout {
 		limit = f.timeout + time.Second // its own timeout comes first
 	}
-	ctx, err := fs.start(f)
+	ctx, cancel, err := fs.invocation(f)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
-	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
-		AwsRequestID:       NewRequestID(),
-		InvokedFunctionArn: "arn:aws:lambda:" + Region + ":" + AccountID + ":function:" + cmp.Or(f.deployed, f.name),
-	})
 	done := make(chan outcome, 1)
 	go func() {
 		defer fs.handlers.Done()
@@ -243,6 +238,19 @@ func (fs *Functions) Invoke(name string, payload []byte, limit time.Duration) ([
 	case <-timer.C:
 		return nil, ErrNotWaited
 	}
+}
+
+// invocation takes a place and makes the context to run under.
+func (fs *Functions) invocation(f *function) (context.Context, context.CancelFunc, error) {
+	ctx, err := fs.start(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
+		AwsRequestID:       NewRequestID(),
+		InvokedFunctionArn: "arn:aws:lambda:" + Region + ":" + AccountID + ":function:" + cmp.Or(f.deployed, f.name),
+	}), cancel, nil
 }
 
 // start takes a place, unless the functions are closed.
@@ -311,23 +319,30 @@ func (f *function) wait(ctx context.Context, cancel context.CancelFunc, done <-c
 
 // run calls the handler; a panic becomes an error, as a crashed process would.
 func (f *function) run(ctx context.Context, payload []byte, log *zap.Logger) (o outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Error("function panicked", zap.String("function", f.name),
-				zap.String("panic", boot.Panic(p)), zap.ByteString("stack", debug.Stack()))
-			o = outcome{err: &Failure{boot.Panic(p)}}
-		}
-	}()
+	defer f.recover(log, &o)
 	answer, err := f.handler.Invoke(ctx, payload)
 	if err != nil {
-		// What Lambda reports is the text, or the message of the runtime's own error.
-		var reported messages.InvokeResponse_Error
-		if errors.As(err, &reported) {
-			return outcome{err: &Failure{reported.Message}}
-		}
-		return outcome{err: &Failure{err.Error()}}
+		return outcome{err: failure(err)}
 	}
 	return outcome{answer: answer}
+}
+
+// recover makes a failure of a panic. Use it deferred.
+func (f *function) recover(log *zap.Logger, o *outcome) {
+	if p := recover(); p != nil {
+		log.Error("function panicked", zap.String("function", f.name),
+			zap.String("panic", boot.Panic(p)), zap.ByteString("stack", debug.Stack()))
+		*o = outcome{err: &Failure{boot.Panic(p)}}
+	}
+}
+
+// failure has what Lambda reports of an error: the text, or the message of the runtime's own error.
+func failure(err error) *Failure {
+	var reported messages.InvokeResponse_Error
+	if errors.As(err, &reported) {
+		return &Failure{reported.Message}
+	}
+	return &Failure{err.Error()}
 }
 
 // begin takes a place, and returns the context to run under.
