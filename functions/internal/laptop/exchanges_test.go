@@ -55,7 +55,7 @@ func TestRefusedClients(t *testing.T) {
 }
 
 // passing are headers that differ from call to call.
-var passing = []string{"Date", "Content-Length", "X-Amzn-Requestid", "X-Amz-Apigw-Id", "X-Amzn-Trace-Id"}
+var passing = []string{"Date", "Content-Length", "X-Amzn-Requestid", "X-Amz-Apigw-Id", "Apigw-Requestid", "X-Amzn-Trace-Id"}
 
 func write(method, path, body string, a answer) []byte {
 	var b bytes.Buffer

@@ -33,9 +33,12 @@ const (
 
 // Server is an HTTP server that leaves as much as it can to the gateway. What is not HTTP at
 // all, such as a path with a broken percent-encoding, net/http still answers with a plain 400.
-func (s *Service) Server() *http.Server {
+func (s *Service) Server() *http.Server { return s.server(s) }
+
+// server serves a door or the API.
+func (s *Service) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:                      s,
+		Handler:                      h,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is an unknown route
 		ReadHeaderTimeout:            headerTime,
 		ReadTimeout:                  requestTime,
@@ -47,30 +50,35 @@ func (s *Service) Server() *http.Server {
 
 // ServeHTTP serves one request: below /_local/ what only the laptop has, else the API.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.calls.begin() {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	defer s.calls.running.Done()
 	if strings.HasPrefix(r.URL.Path, localPrefix) {
-		s.local.ServeHTTP(w, r)
+		s.calls.serve(s.local, w, r)
 		return
 	}
-	s.gateway.ServeHTTP(w, r)
+	s.calls.serve(s.gateway, w, r)
 }
 
 // Serve serves until ctx ends, and then stops: what runs gets a few seconds to end. After that
 // it is ended like a function whose time is up: its caller gets an answer, and its units back.
-func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
-	server := s.Server()
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+// door is where the Door listens; nil without one.
+func (s *Service) Serve(ctx context.Context, listener, door net.Listener) error {
+	servers := servers{}
+	failed := make(chan error, 2)
+	serve := func(h http.Handler, on net.Listener) {
+		server := s.server(h)
+		servers = append(servers, server)
+		go func() { failed <- server.Serve(on) }()
+	}
+	serve(s, listener)
+	if door != nil {
+		serve(s.Door(), door)
+	}
 	var err error
 	select {
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
+		servers.close()
 	case <-ctx.Done():
-		s.drain(context.WithoutCancel(ctx), server)
+		s.drain(context.WithoutCancel(ctx), servers)
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
 	defer cancel()
@@ -79,8 +87,8 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 
 // drain takes no more calls and returns when none runs. Clients that neither send nor read are
 // cut off.
-func (s *Service) drain(ctx context.Context, server *http.Server) {
-	if shutdown(ctx, server, graceTime) == nil {
+func (s *Service) drain(ctx context.Context, servers servers) {
+	if servers.shutdown(ctx, graceTime) == nil {
 		return
 	}
 	ended := make(chan struct{})
@@ -95,18 +103,33 @@ func (s *Service) drain(ctx context.Context, server *http.Server) {
 			}
 		}
 	})
-	if shutdown(ctx, server, answerTime) != nil {
-		_ = server.Close()
+	if servers.shutdown(ctx, answerTime) != nil {
+		servers.close()
 	}
 	s.calls.end()
 	close(ended)
 	interrupting.Wait()
 }
 
-func shutdown(ctx context.Context, server *http.Server, limit time.Duration) error {
+// servers are that of the API and that of the door.
+type servers []*http.Server
+
+func (all servers) shutdown(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return server.Shutdown(ctx)
+	var failed [2]error
+	var stopping sync.WaitGroup
+	for i, server := range all { // at once, so that neither takes calls while the other ends
+		stopping.Go(func() { failed[i] = server.Shutdown(ctx) })
+	}
+	stopping.Wait()
+	return errors.Join(failed[:]...)
+}
+
+func (all servers) close() {
+	for _, server := range all {
+		_ = server.Close()
+	}
 }
 
 // interrupt ends the functions that serve calls. The authorizer goes on, because it may have
@@ -124,6 +147,16 @@ type calls struct {
 	mu      sync.Mutex
 	ended   bool
 	running sync.WaitGroup
+}
+
+// serve serves a request, unless no more are taken.
+func (c *calls) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	if !c.begin() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	defer c.running.Done()
+	h.ServeHTTP(w, r)
 }
 
 // begin is false when no more calls are taken.

@@ -26,7 +26,7 @@ func TestStalledClient(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener) }()
+	go func() { ended <- s.Serve(ctx, listener, nil) }()
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,8 @@ type Config struct {
 	Brake *Brake
 	// LocalToken opens /_local/; without one there is nothing below it.
 	LocalToken string
+	// Door is what /mcp is reached by in the place of the REST API; nil means that.
+	Door *Door
 	// Wrap puts something around each handler, for measurements; nil leaves them alone.
 	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
 }
@@ -73,6 +75,7 @@ type Service struct {
 	subscription *lambda.Subscription
 	topics       *lambda.Topics
 	local        http.Handler
+	door         http.Handler // nil without one
 	client       *http.Client
 	now          func() time.Time
 	log          *zap.Logger
@@ -116,6 +119,7 @@ func New(c Config) (*Service, error) {
 			return nil, fmt.Errorf("brake: %w", err)
 		}
 	}
+	s.door = s.newDoor(c)
 	s.local = localAPI{service: s, address: c.Gateway.Domain, token: c.LocalToken}.handler()
 	s.subscription.Start()
 	return s, nil
@@ -130,6 +134,9 @@ func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 		return nil, fmt.Errorf("function %s is missing: nothing would give back the units of failed calls", Settle)
 	}
 	s.subscription = lambda.NewSubscription(s.Functions, Settle, "/sekisho/"+g.Stage+"/access", s.log)
+	if c.Door != nil {
+		g.Elsewhere = mcp
+	}
 	g.Functions, g.Authorizer, g.Subscription, g.Now, g.Log = s.Functions, Authorizer, s.subscription, c.Now, s.log
 	return apigateway.New(g)
 }

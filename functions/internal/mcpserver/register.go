@@ -9,13 +9,13 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// registration is the contract's operation that tells OAuth clients how to give a key. A REST API
+// Registration is the contract's operation that tells OAuth clients how to give a key. A REST API
 // answers it by itself; an HTTP API and a function URL can't, and send it here.
-const registration = "system.register"
+const Registration = "system.register"
 
 // isRegistration says that a request is for it.
 func (s *server) isRegistration(r *http.Request) bool {
-	op := s.API.Operation(registration)
+	op := s.API.Operation(Registration)
 	return op != nil && op.Integration != nil && r.Method == op.Method && r.URL.Path == op.Path
 }
 

@@ -82,7 +82,7 @@ func (s *server) serve(a answer, x *exchange) {
 func (s *server) answer(a answer, x *exchange) *refusal {
 	r := x.request
 	if s.isRegistration(r) {
-		return register(a, x, s.API.Operation(registration).Integration)
+		return register(a, x, s.API.Operation(Registration).Integration)
 	}
 	if refused := s.guard(r); refused != nil {
 		return refused

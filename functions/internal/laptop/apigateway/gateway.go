@@ -57,6 +57,12 @@ type Config struct {
 	// what the description names goes before this.
 	Authorizer string
 
+	// Elsewhere is a function whose operations another door serves: they are left out.
+	Elsewhere string
+	// Streaming is a function whose answers go out while it makes them. What the description
+	// applies by itself, in responseTransferMode, needs no mention.
+	Streaming string
+
 	// Stage is the stage's name; empty means "local".
 	Stage string
 	// StageInPath serves the stage under /STAGE/…, as the default endpoint does. Without

@@ -228,6 +228,9 @@ func (g *Gateway) buildRoutes(api *contract.API, description []byte) (*routes, e
 	}
 	r := &routes{root: &node{}}
 	for _, op := range api.Operations {
+		if op.Function != "" && op.Function == g.config.Elsewhere {
+			continue
+		}
 		d := found[op.Path][member(op.Method)]
 		rt := &route{
 			public: op.Public, name: d.OperationID, resource: op.Path, resourceID: resourceID(op.Path),
@@ -238,6 +241,7 @@ func (g *Gateway) buildRoutes(api *contract.API, description []byte) (*routes, e
 		} else if rt.function, err = g.functionOf(op, d.Integration.URI); err != nil {
 			return nil, err
 		}
+		rt.streams = rt.streams || rt.function != "" && rt.function == g.config.Streaming
 		r.secured = r.secured || !op.Public
 		if err := r.add(op.Method, op.Path, rt); err != nil {
 			return nil, err
