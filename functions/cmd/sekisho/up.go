@@ -34,6 +34,7 @@ type upCmd struct {
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
 	// ToolNames is a pointer, so that --applied sees whether it was given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
+	Dispatch  string  `help:"How MCP calls get to their functions: proxy (through the REST API) or direct (mcp admits and invokes by itself)." enum:"proxy,direct" default:"proxy"`
 	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
 }
@@ -56,6 +57,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
+	dispatching, err := laptop.Dispatching(c.Dispatch)
+	if err != nil {
+		return err
+	}
+	maps.Copy(env, dispatching)
 	functions, err := c.functions(env)
 	if err != nil {
 		return badUsage(err)
@@ -148,6 +154,12 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.C
 		return err
 	}
 	defer access.Close()
+	dispatched, err := c.appendTo(dispatchedFile)
+	if err != nil {
+		return err
+	}
+	defer dispatched.Close()
+	served.Dispatched = dispatched
 	served.Gateway.Domain, served.Gateway.AccessLog = listener.Addr().String(), access
 	served.Log, served.Now, served.LocalToken = log, time.Now, rand.Text()
 	service, err := laptop.New(served)
@@ -176,6 +188,7 @@ const replayTime = 30 * time.Second
 // prepare does what comes before the first request, until stop. Commands can find the service
 // before it reads the brake's state, so that what they want is never missed.
 func (c upCmd) prepare(ctx context.Context, service *laptop.Service, listener net.Listener, token string) (stop func(), err error) {
+	_, another, unknown := laptop.FindRunning(ctx, c.Data)
 	stop, err = laptop.Running{Base: loopbackBase(listener), Token: token}.Publish(c.Data)
 	if err != nil {
 		return nil, badUsage(err)
@@ -189,6 +202,9 @@ func (c upCmd) prepare(ctx context.Context, service *laptop.Service, listener ne
 	replaying, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	err = service.Replay(replaying, filepath.Join(c.Data, accessFile), filepath.Join(c.Data, settledFile))
+	if !another && unknown == nil { // the calls of another have no end yet
+		err = errors.Join(err, service.Replay(replaying, filepath.Join(c.Data, dispatchedFile), filepath.Join(c.Data, settledDispatchedFile)))
+	}
 	if err != nil && replaying.Err() == nil {
 		stop()
 		return nil, err
@@ -208,8 +224,10 @@ func loopbackBase(listener net.Listener) string {
 const (
 	// accessFile holds the gateway's record of every request, which `sekisho usage export` reads.
 	accessFile = "access.jsonl"
-	// settledFile says how far accessFile is settled.
-	settledFile = "settled.json"
+	// dispatchedFile holds what mcp says of the calls that it dispatches itself.
+	dispatchedFile = "dispatched.jsonl"
+	// Files that say how far those are settled.
+	settledFile, settledDispatchedFile = "settled.json", "settled-dispatched.json"
 )
 
 func (c upCmd) appendTo(name string) (*os.File, error) {
