@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,9 +19,14 @@ type Dispatched struct {
 	Invocation string `json:"invocation"`
 }
 
-// ParseDispatched reads a line; ok is false for any other.
+// ParseDispatched reads a line; ok is false for any other. Where the line does not say, the meter is
+// the key's own, the period that of the admission's ID, and the units are one.
 func ParseDispatched(line []byte) (d Dispatched, ok bool) {
 	err := json.Unmarshal(line, &d)
+	d.Meter, d.Units = cmp.Or(d.Meter, d.KeyID), cmp.Or(d.Units, "1")
+	if at, ok := usage.AdmissionTime(d.AdmissionID); ok && d.Period == "" {
+		d.Period = usage.PeriodOf(at).String()
+	}
 	return d, err == nil && (d.AdmissionID != "" || d.Denial != "")
 }
 

@@ -115,12 +115,10 @@ func (d direct) invoke(ctx context.Context, x *exchange, op *contract.Operation,
 	misconfigured, failed := new(backend.NotInvokedError), new(backend.FailedError)
 	switch {
 	case errors.Is(err, backend.ErrBusy):
-		x.setUnstarted()
-		return d.refused(problem.New(d.stops.why(ctx, op.Function, d.Log), ""), gateway.Quota{})
+		return d.unstarted(x, d.stops.why(ctx, op.Function, d.Log))
 	case errors.As(err, &misconfigured):
 		d.Log.Error("invoke", zap.String("operation", op.ID), zap.Error(err))
-		x.setUnstarted()
-		return d.refused(problem.New(problem.Unavailable, ""), gateway.Quota{})
+		return d.unstarted(x, problem.Unavailable)
 	case errors.As(err, &failed):
 		d.Log.Error("invoke", zap.String("operation", op.ID), zap.String("error_type", failed.Type))
 		x.setSent(nil)
@@ -139,6 +137,14 @@ func (d direct) invoke(ctx context.Context, x *exchange, op *contract.Operation,
 		return d.refused(problem.New(problem.Internal, ""), gateway.Quota{})
 	}
 	return d.read(x, op, answer.Status, answer.Header, body)
+}
+
+// unstarted refuses a call that no function ran for. The gateway's answer has no Retry-After, because
+// it serves for the brake too; the body has the wait.
+func (d direct) unstarted(x *exchange, code problem.Code) restAnswer {
+	x.setUnstarted()
+	p := problem.New(code, "")
+	return restAnswer{status: p.Status, problem: p}
 }
 
 // refused is a refusal as the REST API gives it: the wait in whole seconds, in the header too.

@@ -12,22 +12,31 @@ import (
 // and Logs Insights read both. The line of an admission comes before the invocation, because after
 // a crash it is all that tells what to give back; invocation leads to it from the platform's record
 // of the crash.
+//
+// What every reader works out is left out of the line that every call writes: see
+// gateway.ParseDispatched.
 func (s *server) record(message string, x *exchange, a gateway.Admission, more ...zap.Field) {
 	x.setRecorded()
 	fields := []zap.Field{
-		zap.String("request_id", requestID(x.context())),
-		zap.String("operation", a.Operation), zap.String("key_id", a.KeyID), zap.String("meter", a.Meter), zap.String("period", a.Period),
+		zap.String("request_id", requestID(x.context())), zap.String("operation", a.Operation), zap.String("key_id", a.KeyID),
 	}
-	if a.AdmissionID != "" {
-		fields = append(fields, zap.String("invocation", gateway.InvocationID(x.context())),
-			zap.String("admission_id", a.AdmissionID), zap.String("units", a.Units), zap.String("refund_cap", a.RefundCap))
+	add := func(name, value string, wanted bool) {
+		if wanted && value != "" {
+			fields = append(fields, zap.String(name, value))
+		}
 	}
-	if a.Denial != "" {
-		fields = append(fields, zap.String("denial", a.Denial))
-	}
-	if a.Crossed != "" { // whom to tell of is in the message about it
-		fields = append(fields, zap.String("crossed", a.Crossed), zap.String("user_id", a.UserID), zap.String("plan", a.Plan))
-	}
+	whole := a.Denial != "" || a.Crossed != "" || len(more) > 0 // settle is handed it as it is
+	taken := a.AdmissionID != ""
+	add("meter", a.Meter, whole || a.Meter != a.KeyID)
+	add("period", a.Period, whole)
+	add("invocation", gateway.InvocationID(x.context()), taken)
+	add("admission_id", a.AdmissionID, taken)
+	add("units", a.Units, whole || a.Units != "1")
+	add("refund_cap", a.RefundCap, taken)
+	add("denial", a.Denial, true)
+	add("crossed", a.Crossed, true)
+	add("user_id", a.UserID, a.Crossed != "") // whom the message is about
+	add("plan", a.Plan, a.Crossed != "")
 	entry := zapcore.Entry{Level: zapcore.InfoLevel, Time: s.Now(), Message: message}
 	_ = s.Log.Core().Write(entry, append(fields, more...)) // as for any line, nobody could be told
 }
