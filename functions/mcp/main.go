@@ -1,10 +1,39 @@
-// Command mcp is the Lambda function that speaks MCP and turns tool calls into calls of the REST API.
+// Command mcp is the Lambda function that speaks MCP and takes tool calls to their functions.
 package main
 
 import (
+	"context"
+
+	"sekisho/functions/internal/aws/config"
 	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/aws/function"
+	"sekisho/functions/internal/aws/parameter"
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/mcpserver"
 )
 
-func main() { boot.Main("mcp", mcpserver.FromEnv(dynamo.FromEnv, nil)) }
+func main() {
+	boot.Main("mcp", mcpserver.FromEnv(dynamo.FromEnv, mcpserver.Platform{Functions: functions, Braked: braked}))
+}
+
+func functions(env boot.Env, names map[string]string) (map[string]backend.Invoker, error) {
+	cfg, err := config.Config(env)
+	if err != nil {
+		return nil, err
+	}
+	return function.All(cfg, names), nil
+}
+
+// braked reads the parameter by which the brake tells deploys of its state.
+func braked(env boot.Env) (func(context.Context) (bool, error), error) {
+	read, err := parameter.FromEnv(env, boot.BrakeParameter)
+	if read == nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (bool, error) {
+		state, err := read(ctx)
+		return state == brake.StateName(true), err
+	}, nil
+}

@@ -11,9 +11,9 @@ import (
 
 // announcement is what `sekisho up` prints when it is ready: addresses, new keys, and client
 // configuration to paste.
-func announcement(base, upstream, data string, plans account.Plans, created map[string]string) string {
+func announcement(at addresses, upstream, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\nThe tools external.* call %s\n\n", base, base, data, upstream)
+	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\nThe tools external.* call %s\n\n", at.mcp, at.api, data, upstream)
 	key := "YOUR_KEY"
 	if len(created) == 0 {
 		fmt.Fprintf(&b, "The keys in %s were shown when they were created. To create another:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])
@@ -25,30 +25,30 @@ func announcement(base, upstream, data string, plans account.Plans, created map[
 		b.WriteString("\n")
 		key = firstOf(created, "free")
 	}
-	b.WriteString(clientConfiguration(base, key))
+	b.WriteString(clientConfiguration(at, key))
 	return b.String()
 }
 
 // clientConfiguration is configuration to paste into clients.
-func clientConfiguration(base, key string) string {
+func clientConfiguration(at addresses, key string) string {
 	return fmt.Sprintf(`Claude Code:
 
-  claude mcp add --transport http sekisho %[1]s/mcp --header "x-api-key: %[2]s"
+  claude mcp add --transport http sekisho %[1]s --header "x-api-key: %[2]s"
 
 Cursor, in .cursor/mcp.json:
 
-  {"mcpServers":{"sekisho":{"url":"%[1]s/mcp","headers":{"x-api-key":"%[2]s"}}}}
+  {"mcpServers":{"sekisho":{"url":"%[1]s","headers":{"x-api-key":"%[2]s"}}}}
 
 MCP Inspector:
 
-  npx @modelcontextprotocol/inspector --cli %[1]s/mcp --transport http --header "x-api-key: %[2]s" --method tools/list
+  npx @modelcontextprotocol/inspector --cli %[1]s --transport http --header "x-api-key: %[2]s" --method tools/list
 
 curl:
 
-  curl -H "x-api-key: %[2]s" %[1]s/v1/postal/100-0001
+  curl -H "x-api-key: %[2]s" %[3]s/v1/postal/100-0001
 
 Stop with Ctrl-C.
-`, base, key)
+`, at.mcp, key, at.api)
 }
 
 // firstOf returns the key on a plan if there is one, else any key.

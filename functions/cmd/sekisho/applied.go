@@ -23,6 +23,7 @@ import (
 // deployment is an applied stack, ready to be served on the laptop over its tables in AWS.
 type deployment struct {
 	config laptop.Config
+	door   laptop.AppliedDoor
 	// leftOut are the functions that no call reaches.
 	leftOut []string
 	// accounts and usage are table names; plans is the plans as JSON.
@@ -46,14 +47,22 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 		return err
 	}
 	defer listener.Close()
-	return c.serve(ctx, listener, d.config, func(base string) error { return c.announceApplied(s.out, base, d) })
+	door, err := c.doorFlags.open(d.door.Kind)
+	if err != nil {
+		return err
+	}
+	defer door.close()
+	if door.door != nil {
+		door.door.Routes, door.door.Throttle = d.door.Routes, d.door.Throttle()
+	}
+	return c.serve(ctx, listener, door, d.config, func(at addresses) error { return c.announceApplied(s.out, at, d) })
 }
 
 // onlyApplied refuses flags that would make the service differ from what was applied.
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
 		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil,
-		"--upstream and its options": c.upstreamFlags.given(),
+		"--door": c.Door != laptop.DoorREST, "--streaming": c.Streaming, "--upstream and its options": c.upstreamFlags.given(),
 	} {
 		if given {
 			return fmt.Errorf("%s can't be combined with --applied, which serves exactly what was applied; change the stack's variables and apply again", flag)
@@ -83,7 +92,7 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{}
+	d := &deployment{door: applied.Door}
 	if d.config, d.leftOut, err = applied.Config(platform); err != nil {
 		return nil, err
 	}
@@ -135,17 +144,17 @@ func (d *deployment) openStores(ctx context.Context, client *dynamodb.Client) er
 	return nil
 }
 
-func (c upCmd) announceApplied(w io.Writer, base string, d *deployment) error {
+func (c upCmd) announceApplied(w io.Writer, at addresses, d *deployment) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
+		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, c.Data)
+	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  MCP   %s\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", at.mcp, at.api, c.Data)
 	if len(d.leftOut) > 0 {
 		fmt.Fprintf(&b, "Left out because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
 	}
 	fmt.Fprintf(&b, "To create a key:\n\n  sekisho keys create --accounts-table %s --usage-table %s --plans '%s' --user NAME --plan PLAN\n\n", d.accounts, d.usage, d.plans)
-	b.WriteString(clientConfiguration(base, "YOUR_KEY"))
+	b.WriteString(clientConfiguration(at, "YOUR_KEY"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -26,6 +26,7 @@ import (
 type upCmd struct {
 	storeFlags
 	upstreamFlags
+	doorFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
@@ -34,6 +35,7 @@ type upCmd struct {
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
 	// ToolNames is a pointer, so that --applied sees whether it was given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
+	Dispatch  string  `help:"How MCP calls get to their functions: proxy (through the REST API) or direct (mcp admits and invokes by itself)." enum:"proxy,direct" default:"proxy"`
 	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
 }
@@ -56,6 +58,15 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
+	dispatching, err := laptop.Dispatching(c.Dispatch)
+	if err != nil {
+		return err
+	}
+	maps.Copy(env, dispatching)
+	if err := c.check(c.Dispatch); err != nil {
+		return badUsage(err)
+	}
+	maps.Copy(env, c.doorFlags.environment())
 	functions, err := c.functions(env)
 	if err != nil {
 		return badUsage(err)
@@ -71,6 +82,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer listener.Close()
+	door, err := c.doorFlags.open(c.Door)
+	if err != nil {
+		return err
+	}
+	defer door.close()
 	if plans != "" {
 		c.Plans = plans
 	}
@@ -89,8 +105,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
-	return c.serve(ctx, listener, served, func(base string) error {
-		return c.announce(s.out, base, outside.url, st, created)
+	if c.Streaming {
+		served.Gateway.Streaming = laptop.MCP
+	}
+	return c.serve(ctx, listener, door, served, func(at addresses) error {
+		return c.announce(s.out, at, outside.url, st, created)
 	})
 }
 
@@ -136,8 +155,8 @@ func reason(err error) error {
 	return err
 }
 
-// serve serves until ctx ends, and calls announce with the address when it is ready.
-func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.Config, announce func(base string) error) error {
+// serve serves until ctx ends, and calls announce with the addresses when it is ready.
+func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, served laptop.Config, announce func(addresses) error) error {
 	log, err := c.appendTo("log.jsonl")
 	if err != nil {
 		return err
@@ -148,7 +167,19 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.C
 		return err
 	}
 	defer access.Close()
+	dispatched, err := c.appendTo(dispatchedFile)
+	if err != nil {
+		return err
+	}
+	defer dispatched.Close()
+	served.Dispatched = dispatched
 	served.Gateway.Domain, served.Gateway.AccessLog = listener.Addr().String(), access
+	base := "http://" + listener.Addr().String()
+	if served.Gateway.StageInPath {
+		base += "/" + served.Gateway.Stage
+	}
+	at := door.at(base)
+	served.Door = door.door
 	served.Log, served.Now, served.LocalToken = log, time.Now, rand.Text()
 	service, err := laptop.New(served)
 	if err != nil {
@@ -159,14 +190,10 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, served laptop.C
 		return errors.Join(err, service.Close(ctx))
 	}
 	defer stop()
-	base := "http://" + listener.Addr().String()
-	if served.Gateway.StageInPath {
-		base += "/" + served.Gateway.Stage
-	}
-	if err := announce(base); err != nil {
+	if err := announce(at); err != nil {
 		return errors.Join(err, service.Close(ctx))
 	}
-	return service.Serve(ctx, listener)
+	return service.Serve(ctx, listener, door.Listener)
 }
 
 // replayTime is how long a start waits for the failed calls of an earlier one. What is left is
@@ -176,6 +203,7 @@ const replayTime = 30 * time.Second
 // prepare does what comes before the first request, until stop. Commands can find the service
 // before it reads the brake's state, so that what they want is never missed.
 func (c upCmd) prepare(ctx context.Context, service *laptop.Service, listener net.Listener, token string) (stop func(), err error) {
+	_, another, unknown := laptop.FindRunning(ctx, c.Data)
 	stop, err = laptop.Running{Base: loopbackBase(listener), Token: token}.Publish(c.Data)
 	if err != nil {
 		return nil, badUsage(err)
@@ -189,6 +217,9 @@ func (c upCmd) prepare(ctx context.Context, service *laptop.Service, listener ne
 	replaying, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	err = service.Replay(replaying, filepath.Join(c.Data, accessFile), filepath.Join(c.Data, settledFile))
+	if !another && unknown == nil { // the calls of another have no end yet
+		err = errors.Join(err, service.Replay(replaying, filepath.Join(c.Data, dispatchedFile), filepath.Join(c.Data, settledDispatchedFile)))
+	}
 	if err != nil && replaying.Err() == nil {
 		stop()
 		return nil, err
@@ -208,8 +239,10 @@ func loopbackBase(listener net.Listener) string {
 const (
 	// accessFile holds the gateway's record of every request, which `sekisho usage export` reads.
 	accessFile = "access.jsonl"
-	// settledFile says how far accessFile is settled.
-	settledFile = "settled.json"
+	// dispatchedFile holds what mcp says of the calls that it dispatches itself.
+	dispatchedFile = "dispatched.jsonl"
+	// Files that say how far those are settled.
+	settledFile, settledDispatchedFile = "settled.json", "settled-dispatched.json"
 )
 
 func (c upCmd) appendTo(name string) (*os.File, error) {
@@ -305,10 +338,10 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 	return created, nil
 }
 
-func (c upCmd) announce(w io.Writer, base, upstream string, st *stores, created map[string]string) error {
+func (c upCmd) announce(w io.Writer, at addresses, upstream string, st *stores, created map[string]string) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "upstream_url": upstream, "keys": created})
+		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "upstream_url": upstream, "keys": created})
 	}
-	_, err := io.WriteString(w, announcement(base, upstream, c.Data, st.plans, created))
+	_, err := io.WriteString(w, announcement(at, upstream, c.Data, st.plans, created))
 	return err
 }

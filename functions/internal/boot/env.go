@@ -4,6 +4,7 @@
 package boot
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -26,6 +27,12 @@ const (
 	// Streaming says that the function is invoked for streams only, by a function URL or by a
 	// REST API with response streaming.
 	Streaming = "SEKISHO_STREAMING"
+	// Dispatch is how mcp gets calls to their functions; see ParseDispatch. Functions are those that
+	// it invokes itself: a JSON object of their names in AWS by the contract's.
+	Dispatch  = "SEKISHO_DISPATCH"
+	Functions = "SEKISHO_FUNCTIONS"
+	// DispatchLogGroup is the log group of mcp, where it dispatches calls itself.
+	DispatchLogGroup = "SEKISHO_DISPATCH_LOG_GROUP"
 
 	// UsagePercent lists the percentages of a monthly limit whose crossing is announced, in
 	// ascending order: "80,100". Without it nothing is announced.
@@ -147,4 +154,13 @@ func (e Env) URL(name string) (string, error) {
 		}
 	}
 	return v, nil
+}
+
+// Names returns a JSON object of texts, empty if the variable is not set.
+func (e Env) Names(name string) (map[string]string, error) {
+	names := map[string]string{}
+	if v := e(name); v != "" && json.Unmarshal([]byte(v), &names) != nil {
+		return nil, fmt.Errorf("%s: want a JSON object of texts, not %q", name, v)
+	}
+	return names, nil
 }

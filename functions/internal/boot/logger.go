@@ -20,7 +20,7 @@ func NewLogger(env Env, function string, w io.Writer) (*zap.Logger, error) {
 		}
 	}
 	encoder := zap.NewProductionEncoderConfig()
-	encoder.TimeKey, encoder.EncodeTime = "time", zapcore.RFC3339NanoTimeEncoder
+	encoder.TimeKey, encoder.EncodeTime = "time", zapcore.TimeEncoderOfLayout("2006-01-02T15:04:05.000Z07:00")
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.AddSync(w), level)
 	return zap.New(core).With(zap.String("function", function)), nil
 }

@@ -17,7 +17,13 @@ type Function struct {
 	Timeout  time.Duration
 	// Braked says whether the spending brake may stop it.
 	Braked bool
+	// SparedIn is the one way of dispatching calls in which the brake leaves it alone all the same,
+	// "" where there is none.
+	SparedIn string
 }
+
+// BrakedIn says whether the spending brake may stop the function where mcp dispatches calls so.
+func (f Function) BrakedIn(dispatch string) bool { return f.Braked && f.SparedIn != dispatch }
 
 // Limits of Lambda (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
 const (
@@ -55,6 +61,7 @@ type rawFunction struct {
 	MemoryMB       *int64 `json:"memory_mb"`
 	TimeoutSeconds *int64 `json:"timeout_seconds"`
 	Braked         *bool  `json:"braked"`
+	SparedIn       string `json:"spared_in"`
 }
 
 func (a *API) addFunctions(table map[string]json.RawMessage) error {
@@ -107,7 +114,7 @@ func (r rawFunction) over(fallback rawFunction) (Function, error) {
 	if most := int64(MaxTimeout / time.Second); timeout < 1 || timeout > most {
 		return Function{}, fmt.Errorf("timeout_seconds takes 1 to %d, not %d", most, timeout)
 	}
-	return Function{MemoryMB: memory, Timeout: time.Duration(timeout) * time.Second, Braked: *cmp.Or(r.Braked, fallback.Braked)}, nil
+	return Function{MemoryMB: memory, Timeout: time.Duration(timeout) * time.Second, Braked: *cmp.Or(r.Braked, fallback.Braked), SparedIn: r.SparedIn}, nil
 }
 
 // checkFunctions: the brake answers for functions that serve operations; a named one that

@@ -10,19 +10,22 @@ import (
 func TestFunction(t *testing.T) {
 	api, err := Parse([]byte(`{"paths":{"/a":{"get":{"operationId":"a","x-sekisho":{"function":"slow"}}}},"x-sekisho-functions":{
 		"default":{"memory_mb":256,"timeout_seconds":5,"braked":true},
-		"slow":{"timeout_seconds":28},
+		"slow":{"timeout_seconds":28,"spared_in":"direct"},
 		"door":{"memory_mb":128,"braked":false}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]Function{
-		"slow":  {256, 28 * time.Second, true},
-		"door":  {128, 5 * time.Second, false},
-		"other": {256, 5 * time.Second, true},
+		"slow":  {256, 28 * time.Second, true, "direct"},
+		"door":  {128, 5 * time.Second, false, ""},
+		"other": {256, 5 * time.Second, true, ""},
 	} {
 		if got := api.Function(name); got != want {
 			t.Errorf("%s runs with %+v, want %+v", name, got, want)
 		}
+	}
+	if slow := api.Function("slow"); !slow.BrakedIn("proxy") || slow.BrakedIn("direct") || api.Function("door").BrakedIn("proxy") {
+		t.Errorf("spared in direct only: %+v", slow)
 	}
 	if never := strings.Join(api.NeverBraked(), " "); never != "door" {
 		t.Errorf("never braked: %s", never)

@@ -20,6 +20,7 @@ type rest struct {
 	StageVariables map[string]map[string]string `yaml:"x-sekisho-stage-variables"`
 	AccessLog      map[string]string            `yaml:"x-sekisho-access-log"`
 	SettleFilter   string                       `yaml:"x-sekisho-settle-filter"`
+	DispatchFilter string                       `yaml:"x-sekisho-dispatch-filter"`
 	Responses      map[string]rendered          `yaml:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -45,7 +46,7 @@ func generated(t *testing.T, written []byte) []byte {
 	}
 	out := rest{
 		StageVariables: map[string]map[string]string{"open": {}, "braked": {}}, AccessLog: gateway.AccessLogFormat(),
-		SettleFilter: gateway.SettleFilter(), Responses: map[string]rendered{},
+		SettleFilter: gateway.SettleFilter(), DispatchFilter: gateway.DispatchFilter(), Responses: map[string]rendered{},
 	}
 	braked := known(t, table.NotStarted.Braked)
 	for _, code := range table.NotStarted.Open {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -75,4 +76,23 @@ func InvocationID(ctx context.Context) string {
 		return c.AwsRequestID
 	}
 	return ""
+}
+
+// Nested is the event, as JSON, of a call that is made for the request that a context is of: by the
+// same caller, to the same API. said is what the authorizer says of it.
+func Nested(ctx context.Context, operation string, c Call, said map[string]any) ([]byte, error) {
+	of := events.APIGatewayProxyRequestContext{Path: c.Path}
+	if outer, ok := Event(ctx); ok {
+		of = outer.RequestContext
+		of.Path = prefix(outer) + c.Path
+		c.StageVariables = outer.StageVariables
+		from := headers(outer)
+		for _, name := range []string{"Host", "X-Amzn-Trace-Id", "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"} {
+			if values := from.Values(name); len(values) > 0 {
+				c.Headers[name] = values
+			}
+		}
+	}
+	of.ResourceID, of.OperationName, of.Authorizer = "", operation, said
+	return json.Marshal(NewEvent(c, of))
 }

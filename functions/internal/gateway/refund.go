@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -48,4 +49,10 @@ func (r AccessRecord) Refund(code func(operation string) string) (refund usage.R
 		return usage.Refund{}, false, errors.New("the admission ID, its month or the units are not those of an admission")
 	}
 	return refund, true, nil
+}
+
+// Failed is the record of a call that has no answer.
+func (r AccessRecord) Failed() AccessRecord {
+	r.Status = strconv.Itoa(http.StatusInternalServerError)
+	return r
 }

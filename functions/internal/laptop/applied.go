@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/front"
 	"sekisho/functions/internal/laptop/lambda"
 )
 
@@ -28,8 +29,28 @@ type Applied struct {
 		RatePerSecond float64 `json:"rate_per_second"`
 		Burst         int     `json:"burst"`
 	} `json:"throttle"`
+	// Door of /mcp.
+	Door AppliedDoor `json:"door"`
 	// Functions by the contract's names.
 	Functions map[string]AppliedFunction `json:"functions"`
+}
+
+// AppliedDoor is what /mcp is reached by. What was applied before there were doors has the REST
+// API.
+type AppliedDoor struct {
+	Kind string `json:"kind"`
+	// Routes of an HTTP API, and the limit that each has.
+	Routes        []string `json:"routes"`
+	RatePerSecond float64  `json:"rate_per_second"`
+	Burst         int      `json:"burst"`
+}
+
+// Throttle of each route; nil for none.
+func (d AppliedDoor) Throttle() *front.Throttle {
+	if d.Burst <= 0 {
+		return nil
+	}
+	return &front.Throttle{Rate: d.RatePerSecond, Burst: d.Burst}
 }
 
 // AppliedFunction is what one function runs with.
@@ -98,6 +119,13 @@ func (a Applied) checked() (Applied, error) {
 		if missing {
 			return Applied{}, fmt.Errorf("its output \"applied\" has no %s; apply this version of the stack first, then %s", name, howToGetApplied)
 		}
+	}
+	switch a.Door.Kind {
+	case "":
+		a.Door.Kind = DoorREST
+	case DoorREST, DoorHTTP, DoorURL:
+	default:
+		return Applied{}, fmt.Errorf("its door is %q, which this program does not have; use the sekisho that was built from the same commit", a.Door.Kind)
 	}
 	for name, f := range a.Functions {
 		if f.Name == "" || f.TimeoutSeconds <= 0 || f.MemoryMB <= 0 {

@@ -45,7 +45,7 @@ func (s *Service) addBrake(c Config) error {
 		return err
 	}
 	env, err := handler.ReadConfig(boot.Map(map[string]string{
-		boot.BrakeFunctions: strings.Join(Braked(s.api, slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
+		boot.BrakeFunctions: strings.Join(Braked(s.api, s.dispatch(), slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
 		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.BrakeParameter: "local", boot.APIID: "local", boot.Stage: c.Gateway.Stage,
 	}))
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Service) addBrake(c Config) error {
 }
 
 // Braked leaves those of the functions that the brake stops.
-func Braked(api *contract.API, functions []string) []string {
-	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return !api.Function(name).Braked })
+func Braked(api *contract.API, dispatch string, functions []string) []string {
+	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return !api.Function(name).BrakedIn(dispatch) })
 }
 
 // controls are what the brake acts on.

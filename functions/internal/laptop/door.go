@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"net/http"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop/front"
 	"sekisho/functions/internal/laptop/httpapi"
 	"sekisho/functions/internal/mcpserver"
 )
-
-// mcp is the name of the function that speaks MCP.
-const mcp = "mcp"
 
 // The doors that /mcp can have, as Terraform's variable "mcp" names them.
 const (
@@ -39,7 +37,7 @@ type Door struct {
 // and what the REST API answers for it. With a final slash a path is another, and few clients
 // follow a redirect.
 func routes(api *contract.API) (routes []string) {
-	for _, op := range api.ByFunction(mcp) {
+	for _, op := range api.ByFunction(MCP) {
 		routes = append(routes, op.Method+" "+op.Path, op.Method+" "+op.Path+"/")
 	}
 	if op := api.Operation(mcpserver.Registration); op != nil {
@@ -52,7 +50,7 @@ func (s *Service) newDoor(c Config) http.Handler {
 	if c.Door == nil {
 		return nil
 	}
-	d := httpapi.Config{Functions: s.Functions, Function: mcp, Domain: c.Door.Domain, Log: s.log, Now: c.Now}
+	d := httpapi.Config{Functions: s.Functions, Function: MCP, Domain: c.Door.Domain, Log: s.log, Now: c.Now}
 	if c.Door.Kind == DoorURL {
 		return httpapi.NewFunctionURL(d)
 	}
@@ -72,7 +70,7 @@ func (s *Service) Door() http.Handler {
 
 // CheckDoor says why a door can't be had; dispatch is proxy or direct.
 func CheckDoor(door, dispatch string) error {
-	if door == DoorURL && dispatch == "proxy" {
+	if door == DoorURL && dispatch == boot.Proxy {
 		return fmt.Errorf("through a function URL mcp can't learn where the REST API is, which it calls with dispatch %s: use dispatch direct, or the door %s or %s", dispatch, DoorREST, DoorHTTP)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 
 	"sekisho/functions/internal/boot"
@@ -36,10 +35,9 @@ type Upstream struct {
 // deps are what differs between a function here and in AWS.
 type deps struct {
 	stores   store.Store
-	client   *http.Client
+	mcp      mcpserver.Platform
 	upstream Upstream
-	// usageTopic hears of crossed thresholds.
-	usageTopic settle.Publisher
+	settle   settle.Platform
 }
 
 // builds are what the functions' mains hand to boot.Main, over other stores.
@@ -48,9 +46,9 @@ func builds(d deps) map[string]boot.Build {
 	token := func(boot.Env, string) (func(context.Context) (string, error), error) { return d.upstream.Token, nil }
 	all := map[string]boot.Build{
 		Authorizer: authorizer.FromEnv(open),
-		Settle:     settle.FromEnv(open, func(boot.Env, string) (settle.Publisher, error) { return d.usageTopic, nil }),
+		Settle:     settle.FromEnv(open, d.settle),
 		"account":  account.FromEnv(open),
-		"mcp":      mcpserver.FromEnv(open, d.client),
+		"mcp":      mcpserver.FromEnv(open, d.mcp),
 		"external": external.FromEnv(open, external.Options{Token: token, AllowPrivate: d.upstream.Private}),
 	}
 	for name, operations := range handler.Functions() {

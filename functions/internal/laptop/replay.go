@@ -2,7 +2,6 @@ package laptop
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,13 +22,15 @@ import (
 // a refund is applied once per admission ID; its mark outlives the month after the call's,
 // and older records are passed over.
 //
-// A call that was running when the service was killed has no record. It stays charged, and
-// its caller has no answer.
+// A call of the REST API that was running when the service was killed has no record. It stays
+// charged, and its caller has no answer. A call that mcp dispatched itself has one from before it
+// ran; if nothing says that mcp answered, it is given back.
 
 // replayBatch is the most records that are queued at once.
 const replayBatch = 10_000
 
-// Replay settles the failed calls in the access log at path. position is a file that
+// Replay settles the failed calls in a log at path: the access log, or the one of calls that mcp
+// dispatched itself, which nobody may be writing. position is a file that
 // remembers how far the log is settled, so that it is not read from its start each time;
 // without the file, or when the log is not the one it was written for, all is read.
 func (s *Service) Replay(ctx context.Context, path, position string) error {
@@ -54,35 +55,41 @@ func (s *Service) Replay(ctx context.Context, path, position string) error {
 
 // replay returns how many bytes of whole lines it has settled.
 func (s *Service) replay(ctx context.Context, log io.Reader) (read int64, err error) {
-	lines := bufio.NewReader(log)
-	for queued := 0; ; {
+	found := unsettled{owes: s.owes, open: map[string][]gateway.AccessRecord{}}
+	queued := 0
+	settle := func(records []gateway.AccessRecord) error {
+		for _, record := range records {
+			text, err := json.Marshal(record)
+			if err != nil {
+				return err
+			}
+			s.subscription.Add(s.now(), string(text))
+			if queued++; queued%replayBatch == 0 {
+				if err := s.subscription.Flush(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for lines := bufio.NewReader(log); ; {
 		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return read, s.subscription.Flush(ctx) // a line that is cut short has no end yet
+		if errors.Is(err, io.EOF) { // a line that is cut short has no end yet
+			return read, errors.Join(settle(found.rest()), s.subscription.Flush(ctx))
 		}
 		if err != nil {
 			return read, err
 		}
 		read += int64(len(line))
-		if !s.owes(line) {
-			continue
-		}
-		s.subscription.Add(s.now(), string(bytes.TrimSpace(line)))
-		if queued++; queued%replayBatch == 0 {
-			if err := s.subscription.Flush(ctx); err != nil {
-				return read, err
-			}
+		if err := settle(found.add(line)); err != nil {
+			return read, err
 		}
 	}
 }
 
 // owes says whether a record may have units to give back: those of this month, or of the
 // month before, whose last calls may have failed after it had turned.
-func (s *Service) owes(line []byte) bool {
-	record, err := gateway.ParseAccessRecord(line)
-	if err != nil {
-		return false
-	}
+func (s *Service) owes(record gateway.AccessRecord) bool {
 	refund, due, err := record.Refund(s.api.CodeOf)
 	if err != nil || !due {
 		return false

@@ -133,10 +133,11 @@ func (all servers) close() {
 }
 
 // interrupt ends the functions that serve calls. The authorizer goes on, because it may have
-// taken units and not said so yet; so does settle.
+// taken units and not said so yet; so do settle, and mcp where it does the authorizer's work: its
+// calls end with the functions that they wait for.
 func (s *Service) interrupt() {
 	for _, name := range s.Functions.Names() {
-		if name != Authorizer && name != Settle {
+		if name != Authorizer && name != Settle && !(name == MCP && s.direct) {
 			s.Functions.Interrupt(name)
 		}
 	}

@@ -42,7 +42,9 @@ type Config struct {
 	Stores    store.Store
 	// Log takes the functions' log lines.
 	Log io.Writer
-	Now func() time.Time
+	// Dispatched takes the lines about calls that mcp dispatches itself, for Replay; nil: nobody.
+	Dispatched io.Writer
+	Now        func() time.Time
 	// Upstream of the function "external".
 	Upstream Upstream
 	// Brake adds the function "brake"; nil leaves it out.
@@ -73,6 +75,7 @@ type Service struct {
 	api          *contract.API
 	gateway      *apigateway.Gateway
 	subscription *lambda.Subscription
+	dispatched   *dispatchLog
 	topics       *lambda.Topics
 	local        http.Handler
 	door         http.Handler // nil without one
@@ -81,6 +84,8 @@ type Service struct {
 	log          *zap.Logger
 
 	calls calls
+	// direct: mcp dispatches calls itself.
+	direct bool
 }
 
 // New builds all functions and the gateway before them.
@@ -98,6 +103,7 @@ func New(c Config) (*Service, error) {
 	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {
 		return nil, err
 	}
+	s.dispatched = &dispatchLog{log: c.Log, file: c.Dispatched, now: c.Now, errors: s.log, admitted: map[string][]string{}, failed: map[string]bool{}}
 	functions := map[string]lambda.Function{}
 	for name, f := range c.Functions {
 		if f.Timeout == 0 {
@@ -135,8 +141,9 @@ func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 	}
 	s.subscription = lambda.NewSubscription(s.Functions, Settle, "/sekisho/"+g.Stage+"/access", s.log)
 	if c.Door != nil {
-		g.Elsewhere = mcp
+		g.Elsewhere = MCP
 	}
+	s.dispatched.subscription = s.subscription
 	g.Functions, g.Authorizer, g.Subscription, g.Now, g.Log = s.Functions, Authorizer, s.subscription, c.Now, s.log
 	return apigateway.New(g)
 }
@@ -144,7 +151,11 @@ func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 // deploy makes the handler of a function, unless it is given.
 func (s *Service) deploy(c Config, name string, f Function) (lambda.Function, error) {
 	if f.Handler == nil {
-		log, err := boot.NewLogger(boot.Map(f.Env), name, c.Log)
+		out := c.Log
+		if f.direct(name) {
+			out, f.Ended = s.dispatched, s.dispatched.ended
+		}
+		log, err := boot.NewLogger(boot.Map(f.Env), name, out)
 		if err != nil {
 			return lambda.Function{}, err
 		}
@@ -153,11 +164,12 @@ func (s *Service) deploy(c Config, name string, f Function) (lambda.Function, er
 			stores = c.Stores
 		}
 		rt := boot.Runtime{Function: name, Env: boot.Map(f.Env), Log: log, Now: c.Now}
-		f.Handler, err = build(rt, deps{stores: stores, client: s.client, upstream: c.Upstream, usageTopic: usageTopic{s}})
+		f.Handler, err = build(rt, deps{stores: stores, upstream: c.Upstream, mcp: s.mcpPlatform(), settle: s.settlePlatform()})
 		if err != nil {
 			return lambda.Function{}, err
 		}
 	}
+	s.direct = s.direct || f.direct(name)
 	if c.Wrap != nil {
 		f.Handler = c.Wrap(name, f.Handler)
 	}

@@ -4,8 +4,8 @@
 // The official SDK speaks the protocol. A request passes, in this order: a guard that
 // answers what needs no protocol (methods, origins, broken bodies), the check of the API
 // key, and inside the SDK a middleware that hides the tools which the key has switched off.
-// A tool call becomes an HTTP request to the REST API with the caller's key, so that it
-// passes the same authorizer as a direct call; nothing is metered here.
+// A tool call becomes an HTTP request to the REST API with the caller's key (proxy), or is admitted
+// here by the authorizer's own gate and invokes its function (direct).
 //
 // The reader of an answer is a program that decides what to do next. So every refusal is a
 // JSON-RPC error whose message says what to do and whose data is the same object that
@@ -24,6 +24,8 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/admission"
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
@@ -62,6 +64,8 @@ type Config struct {
 	// redirect policy and timeout are not used: redirects are never followed, and the
 	// time is the caller's. Nil: a client of its own.
 	Client *http.Client
+	// Direct has the server dispatch calls itself; nil: the REST API does.
+	Direct *Direct
 	// AllowedOrigins are the web origins, such as https://console.example, whose pages may
 	// call. Requests without an Origin header come from no browser and are always served.
 	AllowedOrigins []string
@@ -163,36 +167,77 @@ func (s *server) lambda() *gateway.Function {
 	return gateway.Handler(s, func(v any, stack []byte) { logPanic(s.Log, v, stack) })
 }
 
-// FromEnv builds the function "mcp" of a deployment. Its environment says how long a key is
-// trusted, which web origins may call, and how tools are named. client may be nil.
-func FromEnv(open store.Open, client *http.Client) boot.Build {
+// Platform is what "mcp" has of the cloud that it runs in.
+type Platform struct {
+	// Client makes the calls to the REST API; may be nil.
+	Client *http.Client
+	// Functions makes the invokers of functions, given their names in the cloud by the contract's.
+	Functions func(env boot.Env, names map[string]string) (map[string]backend.Invoker, error)
+	// Braked makes what asks whether the owner's brake is on; it makes nil where there is none.
+	Braked func(boot.Env) (func(context.Context) (bool, error), error)
+}
+
+// FromEnv builds the function "mcp" of a deployment. Its environment says how calls are dispatched,
+// how long a key is trusted, which web origins may call, and how tools are named.
+func FromEnv(open store.Open, platform Platform) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
 		api, err := contract.Load()
 		if err != nil {
 			return nil, err
 		}
-		s, err := open(rt.Env, boot.AccountsTable)
+		dispatch, err := boot.ParseDispatch(rt.Env(boot.Dispatch))
 		if err != nil {
 			return nil, err
 		}
-		cache, err := rt.Env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
+		config := Config{
+			API: api, Client: platform.Client, Free: ratelimit.NewBudget(usage.FreeRate),
+			AllowedOrigins: rt.Env.List(boot.AllowedOrigins), ToolNames: ToolNames(rt.Env(boot.ToolNames)),
+			Log: rt.Log, Version: boot.Version(), Now: rt.Now,
+		}
+		if dispatch == boot.Direct {
+			config.Direct, config.Authenticator, err = directFromEnv(rt, open, platform)
+		} else {
+			config.Authenticator, err = keysFromEnv(rt, open)
+		}
 		if err != nil {
 			return nil, err
 		}
-		function, err := Handler(Config{
-			API:            api,
-			Authenticator:  account.NewAuthenticator(s.Accounts(), rt.Now, cache),
-			Client:         client,
-			Free:           ratelimit.NewBudget(usage.FreeRate),
-			AllowedOrigins: rt.Env.List(boot.AllowedOrigins),
-			ToolNames:      ToolNames(rt.Env(boot.ToolNames)),
-			Log:            rt.Log,
-			Version:        boot.Version(),
-			Now:            rt.Now,
-		})
+		function, err := Handler(config)
 		if err != nil {
 			return nil, err
 		}
 		return invoker(rt.Env, function)
 	}
+}
+
+func keysFromEnv(rt boot.Runtime, open store.Open) (Authenticator, error) {
+	s, err := open(rt.Env, boot.AccountsTable)
+	if err != nil {
+		return nil, err
+	}
+	return admission.KeysFromEnv(rt, s)
+}
+
+func directFromEnv(rt boot.Runtime, open store.Open, platform Platform) (*Direct, Authenticator, error) {
+	s, err := open(rt.Env, boot.AccountsTable, boot.UsageTable)
+	if err != nil {
+		return nil, nil, err
+	}
+	gate, err := admission.FromEnv(rt, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	gate.Free = nil // the server bounds what is free, whoever serves it
+	d := &Direct{Gate: gate, Refunds: s.Usage()}
+	names, err := rt.Env.Names(boot.Functions)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.Functions, err = platform.Functions(rt.Env, names); err != nil {
+		return nil, nil, err
+	}
+	if d.Braked, err = platform.Braked(rt.Env); err != nil {
+		return nil, nil, err
+	}
+	return d, gate.Keys, nil
 }

@@ -35,10 +35,16 @@ type exchange struct {
 	tool string
 	// outcome is the word for the log: ok, or a problem's code.
 	outcome string
-	// header is what the caller sees of the REST API's answer.
+	// header is what the caller sees of the operation's answer.
 	header http.Header
 	// sent is the counted operation that was called and has not failed.
 	sent *contract.Operation
+	// admission is what was taken for the call here, empty if nothing was; unstarted says that no
+	// function ran for it.
+	admission gateway.Admission
+	unstarted bool
+	// recorded: a line about the call was written; over: the answer is made.
+	recorded, over bool
 }
 
 type exchangeKey struct{}
@@ -76,7 +82,39 @@ func (x *exchange) setSent(op *contract.Operation) {
 	x.sent = op
 }
 
-// passed are the headers of the REST API's answer that the caller sees too: what is left of
+// admitted notes that units were taken for a call of an operation. It is false when the answer was
+// made meanwhile: nobody would give them back.
+func (x *exchange) admitted(op *contract.Operation, a gateway.Admission) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.over {
+		x.sent, x.admission = op, a
+	}
+	return !x.over
+}
+
+// setUnstarted notes that no function ran.
+func (x *exchange) setUnstarted() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sent, x.unstarted = nil, true
+}
+
+func (x *exchange) setRecorded() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.recorded = true
+}
+
+// owed is what was taken for a call that the caller is told has failed.
+func (x *exchange) owed() (a gateway.Admission, unstarted, due bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+	return x.admission, x.unstarted, x.admission.AdmissionID != "" && x.outcome != succeeded
+}
+
+// passed are the headers of the operation's answer that the caller sees too: what is left of
 // the limit (draft-ietf-httpapi-ratelimit-headers), and when to come back.
 var passed = []string{"Ratelimit", "Ratelimit-Policy", "Retry-After"}
 
@@ -99,8 +137,8 @@ func (x *exchange) addHeaders(to http.Header) {
 	}
 }
 
-// unclear makes the problem of a failure on this side of the REST API. After a counted call
-// was sent, nobody here knows whether it will be charged: only the REST API's own answer says
+// unclear makes the problem of a failure on this side of the operation. After a counted call
+// was sent, nobody here knows yet whether it stays charged: only the operation's own answer says
 // that it failed.
 func (s *server) unclear(x *exchange, code problem.Code, detail string) *problem.Problem {
 	x.mu.Lock()
@@ -145,10 +183,17 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// logExchange writes the one line of a request. Nothing in it is the caller's text.
+// succeeded is the outcome of what did not fail.
+const succeeded = "ok"
+
+// logExchange writes the one line of a request, unless a record says as much. Nothing in it is the
+// caller's text.
 func (s *server) logExchange(x *exchange, status int, took time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.recorded && (x.outcome == succeeded || x.admission.AdmissionID == "") {
+		return
+	}
 	s.Log.Info("mcp",
 		zap.String("request_id", requestID(x.context())),
 		zap.String("key_id", x.key.ID),

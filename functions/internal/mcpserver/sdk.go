@@ -57,7 +57,7 @@ func (s *server) recovering(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil {
 			x.setOutcome("rpc_error")
 		} else if !x.ended() {
-			x.setOutcome("ok")
+			x.setOutcome(succeeded)
 		}
 		return result, err
 	}

@@ -27,7 +27,8 @@ type server struct {
 	// offered are the methods that are served, and in which eras.
 	offered map[string]era
 	// sdk is the one SDK server of the process.
-	sdk *mcp.Server
+	sdk      *mcp.Server
+	dispatch dispatcher
 	// plain answers as application/json, streaming as text/event-stream, for calls with
 	// progress. Both serve the same SDK server.
 	plain, streaming http.Handler
@@ -40,6 +41,10 @@ func newServer(c Config) (*server, error) {
 		return nil, err
 	}
 	s.names = s.tools.renamer(c.ToolNames)
+	s.dispatch = proxy{s}
+	if c.Direct != nil {
+		s.dispatch = newDirect(s)
+	}
 	s.sdk = s.newSDKServer()
 	get := func(*http.Request) *mcp.Server { return s.sdk }
 	options := mcp.StreamableHTTPOptions{
@@ -61,6 +66,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := answer{gateway.Keep(w)}
 	s.serve(a, x)
 	s.finish(a, x)
+	s.dispatch.end(x)
 	a.Send(w)
 	s.logExchange(x, a.Status(), s.Now().Sub(started))
 }
@@ -89,7 +95,7 @@ func (s *server) answer(a answer, x *exchange) *refusal {
 	}
 	if r.Method == http.MethodOptions {
 		x.method = r.Method
-		x.setOutcome("ok")
+		x.setOutcome(succeeded)
 		preflight(a, r.Header)
 		return nil
 	}
@@ -125,7 +131,7 @@ func accept(a answer, x *exchange, m *message) *refusal {
 			return refused
 		}
 	}
-	x.setOutcome("ok")
+	x.setOutcome(succeeded)
 	a.WriteHeader(http.StatusAccepted)
 	return nil
 }
@@ -232,13 +238,13 @@ func (s *server) passOn(a answer, x *exchange, m *message) *refusal {
 	return refused
 }
 
-// reserve is kept of the caller's time to write the answer.
-const reserve = 500 * time.Millisecond
+// writing is kept of the caller's time to write the answer.
+const writing = 500 * time.Millisecond
 
-// deadline is until when a call to the REST API may last: the function's own deadline, less the
-// reserve. Where there is none, as outside Lambda, it is that of a function with this timeout. An
-// error means that no time is left to begin.
-func deadline(ctx context.Context, timeout time.Duration) (time.Time, error) {
+// deadline is until when a call may last: the function's own deadline, with reserve left after it.
+// Where there is none, as outside Lambda, it is that of a function with this timeout. An error means
+// that no time is left to start.
+func deadline(ctx context.Context, timeout, reserve time.Duration) (time.Time, error) {
 	now := time.Now()
 	until, ok := ctx.Deadline()
 	if !ok {

@@ -1,6 +1,6 @@
 // Package rest serves operations of the contract as a Lambda proxy integration: it binds
 // and checks arguments, calls the operation, writes the answer or the problem, and logs
-// one line per call. It contains no metering: that is the authorizer's and settle's.
+// one line per call that fails. It contains no metering: that is the gate's and settle's.
 package rest
 
 import (
@@ -138,10 +138,11 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	if op != nil {
 		fields = append(fields, zap.String("operation", op.ID))
 	}
+	level := zap.DebugLevel // of a call that went well the access log, or mcp, says as much
 	if err != nil {
-		fields = append(fields, failure(op, err)...)
+		level, fields = zap.InfoLevel, append(fields, failure(op, err)...)
 	}
-	s.log.Info("call", fields...)
+	s.log.Log(level, "call", fields...)
 	return response, nil
 }
 

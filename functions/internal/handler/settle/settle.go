@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/admission"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
@@ -34,8 +35,10 @@ type Handler struct {
 	Store Store
 	// Topic hears of crossed thresholds; nil where there is none.
 	Topic Publisher
-	Log   *zap.Logger
-	Now   func() time.Time
+	// Admissions finds what an invocation of mcp admitted; nil where mcp admits nothing.
+	Admissions Admissions
+	Log        *zap.Logger
+	Now        func() time.Time
 }
 
 // atOnce is how many meters are settled at the same time.
@@ -56,7 +59,11 @@ func (h *Handler) Handle(ctx context.Context, event events.CloudwatchLogsEvent) 
 		return nil
 	}
 	start := h.Now()
-	due := h.group(data.LogEvents)
+	records, err := h.records(ctx, data.LogEvents)
+	if err != nil { // before anything is counted: the delivery comes again as a whole
+		return err
+	}
+	due := h.group(records)
 	tally, failed := h.settleAll(ctx, due)
 	h.Log.Info("settle",
 		zap.Int("records", len(data.LogEvents)), zap.Int("meters", len(due)), zap.Any("outcomes", tally),
@@ -78,8 +85,8 @@ type owed struct {
 	crossed []gateway.AccessRecord
 }
 
-// group reads the records.
-func (h *Handler) group(lines []events.CloudwatchLogsLogEvent) map[account]*owed {
+// group sorts the records by account.
+func (h *Handler) group(records []gateway.AccessRecord) map[account]*owed {
 	due := map[account]*owed{}
 	of := func(meter string, p usage.Period) *owed {
 		a := account{meter, p}
@@ -88,12 +95,7 @@ func (h *Handler) group(lines []events.CloudwatchLogsLogEvent) map[account]*owed
 		}
 		return due[a]
 	}
-	for _, line := range lines {
-		record, err := gateway.ParseAccessRecord([]byte(line.Message))
-		if err != nil {
-			h.Log.Warn("settle: record left", zap.Error(err))
-			continue
-		}
+	for _, record := range records {
 		if p, err := usage.ParsePeriod(record.Period); err == nil && record.Meter != "" {
 			if record.IsCountedDenial() {
 				of(record.Meter, p).denied++
@@ -101,6 +103,9 @@ func (h *Handler) group(lines []events.CloudwatchLogsLogEvent) map[account]*owed
 			if _, ok := record.Crossing(); ok {
 				of(record.Meter, p).crossed = append(of(record.Meter, p).crossed, record)
 			}
+		}
+		if record.Status == "" { // the line of an admission whose call goes on
+			continue
 		}
 		refund, isDue, err := record.Refund(h.API.CodeOf)
 		if err != nil {
@@ -149,10 +154,7 @@ func (h *Handler) settle(ctx context.Context, a account, o *owed) (outcomes []us
 		if outcomes, err = h.Store.Refund(ctx, o.refund); err != nil {
 			return outcomes, err
 		}
-		for i, c := range o.refund.Calls {
-			h.Log.Info("refund", zap.String("meter", a.meter), zap.String("admission_id", c.AdmissionID),
-				zap.String("operation", h.operation(c.Operation)), zap.String("outcome", string(outcomes[i])))
-		}
+		admission.LogRefund(h.Log, h.API, o.refund, outcomes)
 	}
 	for _, record := range o.crossed {
 		if err := h.tell(ctx, a, record); err != nil {
@@ -167,17 +169,15 @@ func (h *Handler) settle(ctx context.Context, a account, o *owed) (outcomes []us
 	return outcomes, nil
 }
 
-// operation is the ID that a code stands for.
-func (h *Handler) operation(code string) string {
-	if op := h.API.ByCode(code); op != nil {
-		return op.ID
-	}
-	return code
+// Platform is what settle has of the cloud that it runs in. Each makes nil where the variable is
+// not set.
+type Platform struct {
+	Topic      func(env boot.Env, variable string) (Publisher, error)
+	Admissions func(env boot.Env, variable string) (Admissions, error)
 }
 
-// FromEnv builds the function of a deployment. topic opens what the variable names, nil where
-// it is not set.
-func FromEnv(open store.Open, topic func(env boot.Env, variable string) (Publisher, error)) boot.Build {
+// FromEnv builds the function of a deployment.
+func FromEnv(open store.Open, platform Platform) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
 		s, err := open(rt.Env, boot.UsageTable)
 		if err != nil {
@@ -188,7 +188,10 @@ func FromEnv(open store.Open, topic func(env boot.Env, variable string) (Publish
 			return nil, err
 		}
 		h := &Handler{API: api, Store: s.Usage(), Log: rt.Log, Now: rt.Now}
-		if h.Topic, err = topic(rt.Env, boot.UsageTopicARN); err != nil {
+		if h.Topic, err = platform.Topic(rt.Env, boot.UsageTopicARN); err != nil {
+			return nil, err
+		}
+		if h.Admissions, err = platform.Admissions(rt.Env, boot.DispatchLogGroup); err != nil {
 			return nil, err
 		}
 		return boot.Consume(h.Handle), nil

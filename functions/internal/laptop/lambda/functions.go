@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/gateway"
 )
 
 // Where the laptop pretends to run. Both are in ARNs only.
@@ -53,6 +54,9 @@ type Function struct {
 	// Reserved is the most invocations at once: Unreserved for no limit, 0 to switch the
 	// function off.
 	Reserved int
+	// Ended hears of the end of each invocation, by its ID, before its caller does; err says that it
+	// gave no answer. Nil: nobody does.
+	Ended func(invocation string, err error)
 }
 
 // The ways in which an invocation gives no answer, beside a *Failure.
@@ -95,6 +99,7 @@ type function struct {
 	name, deployed string
 	handler        Invoker
 	timeout        time.Duration
+	ended          func(invocation string, err error)
 
 	mu sync.Mutex
 	Counts
@@ -129,7 +134,7 @@ func (fs *Functions) Add(name string, f Function) error {
 		f.Timeout = defaultTimeout
 	}
 	deployed := &function{
-		name: name, deployed: f.DeployedName, handler: f.Handler, timeout: f.Timeout,
+		name: name, deployed: f.DeployedName, handler: f.Handler, timeout: f.Timeout, ended: f.Ended,
 		Counts: Counts{Reserved: f.Reserved, MemoryMB: f.MemoryMB, TimeoutSeconds: f.Timeout.Seconds()},
 	}
 	deployed.running, deployed.stop = context.WithCancel(context.Background())
@@ -314,6 +319,9 @@ func (f *function) wait(ctx context.Context, cancel context.CancelFunc, done <-c
 		o = outcome{err: ErrTimedOut}
 	}
 	f.end(o.err)
+	if f.ended != nil {
+		f.ended(gateway.InvocationID(ctx), o.err)
+	}
 	return o
 }
 

@@ -1,20 +1,12 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"runtime/debug"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/zap"
 
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/problem"
@@ -47,7 +39,7 @@ func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.Cal
 	if refused != nil {
 		return s.fail(x, refused)
 	}
-	until, err := deadline(x.context(), s.API.Function("mcp").Timeout)
+	until, err := deadline(x.context(), s.API.Function("mcp").Timeout, s.dispatch.reserve())
 	if err != nil {
 		return s.fail(x, problem.New(problem.Timeout, "No time was left to begin; the call did not run."))
 	}
@@ -59,7 +51,7 @@ func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.Cal
 	if refused != nil {
 		return s.fail(x, refused)
 	}
-	x.setOutcome("ok")
+	x.setOutcome(succeeded)
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
 		StructuredContent: body,
@@ -81,7 +73,7 @@ func (s *server) admit(x *exchange, t *tool, arguments json.RawMessage) (map[str
 	return args, nil
 }
 
-// free says that the REST API counts no call of the tool.
+// free says that no call of the tool is counted.
 func (t *tool) free() bool { return t.operation == nil || t.operation.Units == 0 }
 
 // validate checks the arguments before anything is called, so that a wrong call costs
@@ -110,91 +102,9 @@ func (s *server) run(ctx context.Context, x *exchange, t *tool, args map[string]
 	if t.composite != nil {
 		return s.diagnose(ctx, x, t, p), nil
 	}
-	answer := s.rest(ctx, x, t.operation, args)
+	answer := s.dispatch.call(ctx, x, t.operation, args)
 	x.keepHeaders(answer.header)
 	return answer.body, answer.problem
-}
-
-// restAnswer is what the REST API said: a JSON object, or a problem.
-type restAnswer struct {
-	// status is the HTTP status, 0 without an answer.
-	status  int
-	header  http.Header
-	body    json.RawMessage
-	problem *problem.Problem
-}
-
-// rest calls an operation with the caller's key. It calls once: whether to try again is up to
-// the caller, who knows what it costs. (net/http itself may send a GET again when a kept
-// connection turns out to be closed before a byte of the answer came.)
-func (s *server) rest(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) restAnswer {
-	response, err := s.send(ctx, x, op, args)
-	if err != nil {
-		return restAnswer{problem: s.unreached(ctx, x, op, err)}
-	}
-	defer func() { _ = response.Body.Close() }() // it was read as far as it is wanted
-	most := s.API.Limits.AnswerBytes
-	body, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
-	body = bytes.TrimSpace(body)
-	answer := restAnswer{status: response.StatusCode, header: response.Header}
-	switch {
-	case err != nil:
-		answer.problem = s.unreached(ctx, x, op, err)
-	case response.StatusCode >= http.StatusBadRequest:
-		x.setSent(nil)
-		answer.problem = problem.Parse(response.StatusCode, body)
-	case response.StatusCode != http.StatusOK:
-		answer.problem = s.unclear(x, problem.Internal, fmt.Sprintf("The API answered HTTP %d, which this server does not follow.", response.StatusCode))
-	case !s.API.Limits.Fits(body):
-		answer.problem = s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")
-	case !isObject(body):
-		s.Log.Error("the REST API's answer is not a JSON object", zap.String("operation", op.ID))
-		answer.problem = s.unclear(x, problem.Internal, "The API's answer could not be read.")
-	default:
-		answer.body = body
-	}
-	return answer
-}
-
-func isObject(body []byte) bool {
-	return bytes.HasPrefix(body, []byte("{")) && utf8.Valid(body) && json.Valid(body)
-}
-
-func (s *server) send(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) (*http.Response, error) {
-	base, err := s.BaseURL(x.request)
-	if err != nil {
-		return nil, err
-	}
-	request, err := op.Request(base, args)
-	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
-	}
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", "sekisho-mcp/"+s.Version)
-	if !op.Public {
-		request.Header.Set("X-Api-Key", x.secret)
-	}
-	if op.Units > 0 {
-		x.setSent(op)
-	}
-	return s.Client.Do(request.WithContext(ctx))
-}
-
-// unreached explains an answer that did not come. The error itself is for the log, without
-// the URL, which has the caller's arguments in it.
-func (s *server) unreached(ctx context.Context, x *exchange, op *contract.Operation, err error) *problem.Problem {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	s.Log.Warn("no answer from the REST API", zap.String("operation", op.ID), zap.Error(err))
-	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-		x.setSent(nil) // not a byte went out
-	}
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		return s.unclear(x, problem.Timeout, "")
-	}
-	return s.unclear(x, problem.Unreachable, "")
 }
 
 // fail makes an error result of a problem and notes it for the log.

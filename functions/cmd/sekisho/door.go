@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"net"
+
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/laptop"
+)
+
+// doorFlags say how /mcp is reached.
+type doorFlags struct {
+	Door       string `help:"What /mcp is reached by: rest (the REST API), http (an HTTP API) or url (a function URL, which streams; needs --dispatch direct)." enum:"rest,http,url" default:"rest"`
+	DoorListen string `name:"door-listen" help:"Address of the doors http and url; port 0 takes any free one." default:"127.0.0.1:8789" placeholder:"HOST:PORT"`
+	Streaming  bool   `help:"Let the REST API send progress as it happens."`
+}
+
+// check refuses what no deployment could have.
+func (f doorFlags) check(dispatch string) error {
+	if f.Streaming && f.Door != laptop.DoorREST {
+		return fmt.Errorf("--streaming is for the door rest: an HTTP API can't stream, and a function URL always does; not with --door %s", f.Door)
+	}
+	return laptop.CheckDoor(f.Door, dispatch)
+}
+
+// environment is what mcp is told of its door.
+func (f doorFlags) environment() map[string]string {
+	if f.Streaming || f.Door == laptop.DoorURL {
+		return map[string]string{boot.Streaming: "true"}
+	}
+	return nil
+}
+
+// doorway is where a service listens beside the REST API, if it does.
+type doorway struct {
+	net.Listener
+	door *laptop.Door
+}
+
+// open takes the address of a door of this kind.
+func (f doorFlags) open(kind string) (doorway, error) {
+	if kind == laptop.DoorREST {
+		return doorway{}, nil
+	}
+	listener, err := net.Listen("tcp", f.DoorListen)
+	if err != nil {
+		return doorway{}, badUsage(fmt.Errorf("listen on %s: %w; choose another address with --door-listen, port 0 for any free port", f.DoorListen, reason(err)))
+	}
+	return doorway{listener, &laptop.Door{Kind: kind, Domain: listener.Addr().String()}}, nil
+}
+
+// close is for a doorway that may not be there.
+func (d doorway) close() {
+	if d.Listener != nil {
+		_ = d.Listener.Close() // after an error, or once more
+	}
+}
+
+// addresses of a service.
+type addresses struct{ api, mcp string }
+
+// at makes them of that of the REST API, which the door is told.
+func (d doorway) at(api string) addresses {
+	if d.door == nil {
+		return addresses{api, api + "/mcp"}
+	}
+	d.door.RESTAddress = api
+	return addresses{api, "http://" + d.door.Domain + "/mcp"}
+}

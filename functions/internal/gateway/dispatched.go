@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sekisho/functions/internal/usage"
+)
+
+// Dispatched is the line that mcp writes of a call that it admits or denies itself. The fields are
+// those of the access log, so that the same readers understand both.
+type Dispatched struct {
+	AccessRecord
+	// Invocation is Lambda's ID of the invocation that admitted the call.
+	Invocation string `json:"invocation"`
+}
+
+// ParseDispatched reads a line; ok is false for any other. Where the line does not say, the meter is
+// the key's own, the period that of the admission's ID, and the units are one.
+func ParseDispatched(line []byte) (d Dispatched, ok bool) {
+	err := json.Unmarshal(line, &d)
+	d.Meter, d.Units = cmp.Or(d.Meter, d.KeyID), cmp.Or(d.Units, "1")
+	if at, ok := usage.AdmissionTime(d.AdmissionID); ok && d.Period == "" {
+		d.Period = usage.PeriodOf(at).String()
+	}
+	return d, err == nil && (d.AdmissionID != "" || d.Denial != "")
+}
+
+// AdmittedBy is the filter pattern of the lines about what an invocation admitted.
+func AdmittedBy(invocation string) string {
+	return fmt.Sprintf(`{ $.invocation = %q && $.%s = "%s*" }`, invocation, RecordNames().AdmissionID, usage.AdmissionIDPrefix)
+}
+
+// Report is the platform's record of an invocation, as Lambda writes it into a function's log
+// (docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html, platform.report).
+type Report struct {
+	Time   time.Time `json:"time"`
+	Type   string    `json:"type"`
+	Record struct {
+		RequestID string `json:"requestId"`
+		Status    string `json:"status"`
+	} `json:"record"`
+}
+
+const reportType = "platform.report"
+
+// failures are what Lambda calls an invocation that gave its caller no answer.
+var failures = []string{"error", "failure", "timeout"}
+
+// NewReport is the report of an invocation; status is success or one of the failures.
+func NewReport(at time.Time, invocation, status string) (r Report) {
+	r.Time, r.Type, r.Record.RequestID, r.Record.Status = at, reportType, invocation, status
+	return r
+}
+
+// ParseReport reads a line; ok is false for any other.
+func ParseReport(line []byte) (r Report, ok bool) {
+	err := json.Unmarshal(line, &r)
+	return r, err == nil && r.Type == reportType && r.Record.RequestID != ""
+}
+
+// Failed says that the invocation's caller got no answer.
+func (r Report) Failed() bool { return slices.Contains(failures, r.Record.Status) }
+
+// DispatchFilter is the filter pattern of settle's subscription to the log of mcp, where that
+// dispatches calls itself: what SettleFilter wants of an access log, and invocations that failed.
+func DispatchFilter() string {
+	statuses := make([]string, len(failures))
+	for i, status := range failures {
+		statuses[i] = `$.record.status = "` + status + `"`
+	}
+	return strings.TrimSuffix(SettleFilter(), " }") + ` || ($.type = "` + reportType + `" && (` + strings.Join(statuses, " || ") + `)) }`
+}
