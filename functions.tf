@@ -56,7 +56,9 @@ locals {
     }
   }
 
-  never_braked  = [for name, function in local.table : name if !function.braked]
+  # Where mcp dispatches calls itself, it says for itself that the brake is on.
+  direct        = var.mcp.dispatch == "direct"
+  never_braked  = [for name, function in local.table : name if !function.braked || try(function.spared_in, null) == var.mcp.dispatch]
   can_be_braked = sort(setsubtract(local.served, local.never_braked))
 
   # The brake is made after the API, whose ID it is given, so it is not one of local.functions.
@@ -80,22 +82,44 @@ locals {
 
   key_cache = { SEKISHO_KEY_CACHE_SECONDS = tostring(var.settings.key_cache_seconds) }
 
+  # What counts calls: the authorizer, and mcp where it dispatches them itself.
+  gate = {
+    environment = merge(local.key_cache, {
+      SEKISHO_ACCOUNTS_TABLE        = module.usage.names.accounts
+      SEKISHO_USAGE_TABLE           = module.usage.names.usage
+      SEKISHO_PLANS                 = local.plans
+      SEKISHO_USAGE_PERCENT         = join(",", var.alerts.usage_percent)
+      SEKISHO_UPGRADE_URL           = var.settings.upgrade_url
+      SEKISHO_DENIAL_MEMORY_SECONDS = tostring(var.settings.denial_memory_seconds)
+    })
+    statements = [
+      { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
+      { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+    ]
+  }
+
+  # Direct dispatch: mcp invokes what serves calls, gives back what failed, and reads whether the
+  # brake is on. settle looks up what an invocation of mcp had admitted that ended without an answer.
+  invoked        = { for name in setsubtract(local.served, ["mcp"]) : name => "${var.name}-${name}:live" }
+  dispatch_log   = "/aws/lambda/${var.name}-mcp"
+  dispatch_logs  = local.direct ? { SEKISHO_DISPATCH_LOG_GROUP = local.dispatch_log } : {}
+  dispatch_reads = local.direct ? [{ actions = ["logs:FilterLogEvents"], resources = ["arn:${local.location.partition}:logs:${local.location.region}:${local.location.account_id}:log-group:${local.dispatch_log}:*"] }] : []
+  dispatching = {
+    environment = merge(local.gate.environment, {
+      SEKISHO_DISPATCH        = var.mcp.dispatch
+      SEKISHO_FUNCTIONS       = jsonencode(local.invoked)
+      SEKISHO_BRAKE_PARAMETER = module.brake.parameter
+    })
+    statements = concat(local.gate.statements, [
+      { actions = ["dynamodb:PutItem"], resources = [local.table_arns.usage] },
+      { actions = ["lambda:InvokeFunction"], resources = [for name in values(local.invoked) : "arn:${local.location.partition}:lambda:${local.location.region}:${local.location.account_id}:function:${name}"] },
+      { actions = ["ssm:GetParameter"], resources = ["arn:${local.location.partition}:ssm:${local.location.region}:${local.location.account_id}:parameter${module.brake.parameter}"] },
+    ])
+  }
+
   # The environment of each function, and its rights beyond its own log.
   definitions = {
-    authorizer = {
-      environment = merge(local.key_cache, {
-        SEKISHO_ACCOUNTS_TABLE        = module.usage.names.accounts
-        SEKISHO_USAGE_TABLE           = module.usage.names.usage
-        SEKISHO_PLANS                 = local.plans
-        SEKISHO_USAGE_PERCENT         = join(",", var.alerts.usage_percent)
-        SEKISHO_UPGRADE_URL           = var.settings.upgrade_url
-        SEKISHO_DENIAL_MEMORY_SECONDS = tostring(var.settings.denial_memory_seconds)
-      })
-      statements = [
-        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
-      ]
-    }
+    authorizer = local.gate
 
     account = {
       environment = {
@@ -111,14 +135,14 @@ locals {
 
     mcp = {
       # Collecting only near the limit halves the function's CPU time.
-      environment = merge(local.key_cache, {
+      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
-      statements = [
+      statements = local.direct ? local.dispatching.statements : [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
       ]
     }
@@ -146,14 +170,14 @@ locals {
 
     # A transaction needs the permissions of its parts.
     settle = {
-      environment = {
+      environment = merge(local.dispatch_logs, {
         SEKISHO_USAGE_TABLE     = module.usage.names.usage
         SEKISHO_USAGE_TOPIC_ARN = module.alerts.usage_topic_arn
-      }
-      statements = [
+      })
+      statements = concat(local.dispatch_reads, [
         { actions = ["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
         { actions = ["sns:Publish"], resources = [module.alerts.usage_topic_arn] },
-      ]
+      ])
     }
   }
 

@@ -120,6 +120,17 @@ module "api" {
   }
 }
 
+# What mcp says of the calls that it dispatches itself.
+module "settled_log" {
+  source = "./modules/settled_log"
+  count  = local.direct ? 1 : 0
+
+  log_group      = module.function["mcp"].log_group
+  filter_pattern = local.contract.x-sekisho-dispatch-filter
+  settle         = { function_name = module.function["settle"].name }
+  location       = local.location
+}
+
 locals {
   alarms = { topic_arns = [module.alerts.operations_topic_arn], playbooks = var.observability.playbooks }
 }

@@ -7,6 +7,7 @@ locals {
       plans         = var.plans
       alerts        = var.alerts
       settings      = var.settings
+      mcp           = var.mcp
       upstream      = var.upstream
       functions     = var.functions
       api           = var.api

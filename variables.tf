@@ -153,6 +153,30 @@ variable "settings" {
   }
 }
 
+variable "mcp" {
+  description = <<-EOT
+    How MCP is served.
+      - dispatch: how a tool call gets to its function. proxy, the default: mcp calls the REST API with the caller's key, and holds no right but to read keys. direct: mcp counts the call by itself and invokes the function, which costs one request of the gateway and one function less; it may then invoke every function that serves calls, and write to the usage table.
+      - door: what stands before mcp: rest, the REST API.
+  EOT
+  type = object({
+    dispatch = optional(string, "proxy")
+    door     = optional(string, "rest")
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = contains(["proxy", "direct"], var.mcp.dispatch)
+    error_message = "mcp.dispatch is proxy (through the REST API) or direct (mcp invokes functions by itself)."
+  }
+
+  validation {
+    condition     = contains(["rest"], var.mcp.door)
+    error_message = "mcp.door is rest."
+  }
+}
+
 variable "upstream" {
   description = <<-EOT
     What the tools external.* call.

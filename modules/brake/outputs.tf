@@ -8,6 +8,11 @@ output "release" {
   value       = "sekisho brake off --region ${var.location.region} --function ${local.name}"
 }
 
+output "parameter" {
+  description = "Name of the parameter that says whether the brake is on: open or braked. Known when planning."
+  value       = local.parameter
+}
+
 output "name" {
   description = "Name of the brake's function."
   value       = module.function.name

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -49,7 +50,15 @@ func TestKilled(t *testing.T) {
 		if round == 0 {
 			key = s.Keys["roomy"]
 		}
-		killWhileCalling(t, s, key, &seen)
+		killWhileCalling(t, s, &seen, func(ctx context.Context, code string) (int, error) {
+			request, _ := http.NewRequestWithContext(ctx, "GET", s.APIURL+"/v1/postal/"+code, nil)
+			request.Header.Set("x-api-key", key)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return 0, err
+			}
+			return response.StatusCode, response.Body.Close()
+		})
 		// The commands open the database that the kill left behind, before any start mends it.
 		used, refunded := usage(t, data)
 		logged := accessLog(t, data)
@@ -76,8 +85,118 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killWhileCalling has eight callers call, half of the calls failing, and kills the service.
-func killWhileCalling(t *testing.T, s *program.Service, key string, seen *tally) {
+// TestKilledInDirect is TestKilled for calls that mcp dispatches itself: what it had not answered is
+// given back at the next start, exactly once.
+func TestKilledInDirect(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	n := kills(t)
+	midnight.Avoid(t, time.Duration(n+5)*time.Second)
+	var seen tally
+	key := ""
+	for round := range n {
+		s := binary.Up(t, nil, data, "--plan", "roomy=unlimited", "--dispatch", "direct")
+		if round == 0 {
+			key = s.Keys["roomy"]
+		}
+		killWhileCalling(t, s, &seen, func(ctx context.Context, code string) (int, error) {
+			return callTool(ctx, s.MCPURL, key, "postal_lookup", fmt.Sprintf(`{"postal_code":%q}`, code))
+		})
+		if used, refunded := usage(t, data); used < seen.succeeded || used+refunded > seen.tried {
+			t.Fatalf("kill %d: %d used, %d given back; callers saw %+v", round+1, used, refunded, seen)
+		}
+	}
+	answered, lost := dispatchedLog(t, data)
+	for range 3 { // it stays so, however often it starts, and whether it remembers how far it was
+		s := binary.Up(t, nil, data, "--dispatch", "direct")
+		used, refunded := usage(t, data)
+		if used < seen.succeeded || used > answered || refunded < seen.failed+lost || used+refunded > seen.tried {
+			t.Errorf("%d used, %d given back; callers saw %+v; mcp answered %d, and %d were lost", used, refunded, seen, answered, lost)
+		}
+		s.Stop()
+		os.Remove(filepath.Join(data, "settled-dispatched.json"))
+		t.Logf("%d used, %d given back; callers saw %+v; mcp answered %d, and %d were lost", used, refunded, seen, answered, lost)
+	}
+}
+
+// dispatchedLog counts the calls that mcp admitted and answered, and those that were lost with it.
+func dispatchedLog(t *testing.T, data string) (answered, lost int64) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(data, "dispatched.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	open := map[string]bool{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			Invocation string
+			Record     struct{ RequestID, Status string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Errorf("%v in %s", err, lines.Bytes())
+		}
+		if line.Invocation != "" {
+			open[line.Invocation] = true
+		} else if line.Record.Status == "success" {
+			delete(open, line.Record.RequestID)
+			answered++
+		}
+	}
+	return answered, int64(len(open))
+}
+
+// callTool returns 200 for a call that went well, 404 for one that failed.
+func callTool(ctx context.Context, url, key, tool, arguments string) (int, error) {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+	request, _ := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
+	request.Header.Set("x-api-key", key)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(answer), `"isError":true`) {
+		return response.StatusCode, err
+	}
+	return http.StatusNotFound, nil
+}
+
+// TestKilledDuringACall: a call that runs when the service is killed is given back at the next start.
+func TestKilledDuringACall(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s", "--dispatch", "direct")
+	go func() {
+		_, _ = callTool(t.Context(), s.MCPURL, s.Keys["roomy"], "external_fetch_stats", `{"resource_id":"delay-20"}`)
+	}()
+	awaitAdmission(t, data)
+	s.Kill()
+	for range 2 {
+		binary.Up(t, nil, data, "--dispatch", "direct").Stop()
+		if used, refunded := usage(t, data); used != 0 || refunded != 1 {
+			t.Errorf("%d used, %d given back; want 0 and 1", used, refunded)
+		}
+	}
+}
+
+// awaitAdmission waits until the only key has used something.
+func awaitAdmission(t *testing.T, data string) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for used := int64(0); used == 0; used, _ = usage(t, data) {
+		if time.Now().After(deadline) {
+			t.Fatal("the call was not admitted within 30 s")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// killWhileCalling has eight callers call, half of the calls failing, and kills the service. call
+// returns a status.
+func killWhileCalling(t *testing.T, s *program.Service, seen *tally, call func(ctx context.Context, code string) (int, error)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var mu sync.Mutex
@@ -88,24 +207,21 @@ func killWhileCalling(t *testing.T, s *program.Service, key string, seen *tally)
 		callers.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
 				code := []string{"1000001", "0000000"}[n%2]
-				request, _ := http.NewRequestWithContext(ctx, "GET", s.APIURL+"/v1/postal/"+code, nil)
-				request.Header.Set("x-api-key", key)
 				mu.Lock()
 				seen.tried++
 				mu.Unlock()
-				response, err := http.DefaultClient.Do(request)
+				status, err := call(ctx, code)
 				if err != nil {
 					return // the service is gone
 				}
-				response.Body.Close()
 				mu.Lock()
-				switch response.StatusCode {
+				switch status {
 				case http.StatusOK:
 					seen.succeeded++
 				case http.StatusNotFound:
 					seen.failed++
 				default:
-					t.Errorf("status %d", response.StatusCode)
+					t.Errorf("status %d", status)
 				}
 				if answers++; answers == 120 {
 					close(enough)
@@ -178,13 +294,7 @@ func TestStoppedDuringACall(t *testing.T) {
 		response.Body.Close()
 		status <- fmt.Sprint(response.StatusCode)
 	}()
-	deadline := time.Now().Add(30 * time.Second)
-	for used := int64(0); used == 0; used, _ = usage(t, data) { // until it is admitted
-		if time.Now().After(deadline) {
-			t.Fatal("the call was not admitted within 30 s")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	awaitAdmission(t, data)
 	began := time.Now()
 	s.Stop()
 	t.Logf("stopped after %s, the caller got %s", time.Since(began).Round(100*time.Millisecond), <-status)

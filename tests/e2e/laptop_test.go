@@ -34,11 +34,20 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// TestLaptop runs the suite against `sekisho up` over its own database.
+// dispatches are the ways in which calls get from mcp to their functions.
+var dispatches = []string{"proxy", "direct"}
+
+// TestLaptop runs the suite against `sekisho up` over its own database, however it dispatches.
 func TestLaptop(t *testing.T) {
+	for _, dispatch := range dispatches {
+		t.Run(dispatch, func(t *testing.T) { testLaptop(t, "--dispatch", dispatch) })
+	}
+}
+
+func testLaptop(t *testing.T, flags ...string) {
 	dir := t.TempDir()
-	r := binary.Up(t, nil, dir, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit),
-		"--publish-per-day", "1000", "--upstream-burst", "1000", "--timeout", "authorizer=28s")
+	r := binary.Up(t, nil, dir, append(flags, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit),
+		"--publish-per-day", "1000", "--upstream-burst", "1000", "--timeout", "authorizer=28s")...)
 	if r.Keys[suite.Plan] == "" || len(r.Keys) != 1 {
 		t.Errorf("keys %v; want one of plan %s", r.Keys, suite.Plan)
 	}

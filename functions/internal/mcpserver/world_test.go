@@ -120,11 +120,7 @@ func newWorld(t testing.TB, change ...func(*mcpserver.Config)) *world {
 // a listener would keep their time from passing.
 func (w *world) startREST() {
 	upstream := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.mu.Lock()
-		w.calls = append(w.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
-		w.secrets = append(w.secrets, r.Header.Get("x-api-key"))
-		w.mu.Unlock()
+		w.record(r)
 		w.rest(rw, r)
 	}))
 	client := &http.Client{Transport: &http.Transport{}}
@@ -133,6 +129,15 @@ func (w *world) startREST() {
 		upstream.Close()
 	})
 	w.base, w.config.Client = upstream.URL, client
+}
+
+// record remembers a call of the REST API.
+func (w *world) record(r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
+	w.secrets = append(w.secrets, r.Header.Get("x-api-key"))
 }
 
 // called returns the REST calls so far and forgets them.
