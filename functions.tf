@@ -14,6 +14,9 @@ locals {
 
   names = toset(concat(["authorizer", "settle"], local.served))
 
+  # The function that another door than the REST API serves.
+  elsewhere = var.mcp.door == "rest" ? null : "mcp"
+
   # Every method of the stage, as API Gateway throttles it: ANY is a method for each verb, and each
   # of them has the throttle to itself.
   verbs = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
@@ -25,7 +28,7 @@ locals {
           key      = length(try(operation.security, local.contract.security)) > 0
           closed   = try(operation.x-sekisho.braked, contains(local.brake.functions, operation.x-sekisho.function), false)
         }
-      } if can(operation.responses)
+      } if can(operation.responses) && (local.elsewhere == null || try(operation.x-sekisho.function, "") != local.elsewhere)
     ]
   ])...)
 
@@ -55,6 +58,9 @@ locals {
       alias           = local.started_by[name] != "proxy" # its list of tools follows the routes
     }
   }
+
+  # Whether mcp is invoked for streams.
+  streams = var.mcp.streaming || var.mcp.door == "url"
 
   # Where mcp dispatches calls itself, it says for itself that the brake is on.
   direct        = var.mcp.dispatch == "direct"
@@ -135,7 +141,7 @@ locals {
 
     mcp = {
       # Collecting only near the limit halves the function's CPU time.
-      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, {
+      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names

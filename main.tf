@@ -105,6 +105,9 @@ module "api" {
   waf      = var.api.waf
   domain   = var.api.domain
 
+  elsewhere = local.elsewhere
+  streaming = var.mcp.streaming ? "mcp" : null
+
   functions = {
     for name, function in module.function : name => {
       name            = function.name
@@ -117,6 +120,45 @@ module "api" {
   access_log = {
     retention_days = var.observability.log_retention_days
     settle         = { function_name = module.function["settle"].name }
+  }
+}
+
+# What /mcp is reached by, if not by the REST API. Terraform could not tell mcp where that API is, which
+# it calls, since that API is made after mcp: the door does.
+module "door" {
+  source = "./modules/door"
+  count  = local.elsewhere == null ? 0 : 1
+
+  name     = "${var.name}-mcp"
+  kind     = var.mcp.door
+  location = local.location
+  routes   = local.door_routes
+  throttle = { rate_per_second = var.api.throttle.rate_per_second, burst = var.api.throttle.burst }
+  domain   = var.mcp.domain
+
+  function = {
+    name                 = module.function["mcp"].name
+    alias                = module.api.aliases.mcp
+    timeout_seconds      = local.runtimes.mcp.timeout_seconds
+    reserved_concurrency = local.functions.mcp.reserved_concurrency
+  }
+
+  variables = { rest_address = module.api.url }
+}
+
+locals {
+  # What mcp serves, and what the REST API would answer for it. With a final slash a path is another
+  # one to an HTTP API, and few clients follow a redirect.
+  door_routes = concat(
+    flatten([for operation in local.operations : ["ANY ${operation.path}", "ANY ${operation.path}/"] if try(operation.x-sekisho.function, null) == "mcp"]),
+    [for operation in local.operations : "${operation.verb} ${operation.path}" if try(operation.operationId, null) == "system.register"],
+  )
+
+  door = {
+    kind            = var.mcp.door
+    routes          = var.mcp.door == "http" ? local.door_routes : []
+    rate_per_second = var.mcp.door == "http" ? var.api.throttle.rate_per_second : -1
+    burst           = var.mcp.door == "http" ? var.api.throttle.burst : -1
   }
 }
 
@@ -196,6 +238,7 @@ locals {
     tables                 = { for role in keys(module.usage.names) : role => var.tables.max_units_per_second }
     unreserved_concurrency = max(0, local.quota - local.reserved)
     braked                 = local.brake.functions
+    door                   = local.door
     trip                   = module.spend_alarm.trip
   }
 }

@@ -1,6 +1,6 @@
 output "mcp_url" {
   description = "Address for MCP clients."
-  value       = "${module.api.url}/mcp"
+  value       = "${local.elsewhere == null ? module.api.url : module.door[0].url}/mcp"
 }
 
 output "api_url" {
@@ -11,6 +11,16 @@ output "api_url" {
 output "domain_target" {
   description = "What the DNS record of your own domain must point to; null without one."
   value       = module.api.domain_target
+}
+
+output "door" {
+  description = "What /mcp is reached by: kind (rest, http or url), and of an HTTP API its routes and the ceiling on each: rate_per_second and burst."
+  value       = local.door
+}
+
+output "door_target" {
+  description = "What the DNS record of mcp.domain must point to; null without one."
+  value       = one(module.door[*].domain_target)
 }
 
 output "tables" {
@@ -115,6 +125,7 @@ output "applied" {
     stage_variables   = module.api.stage_variables
     access_log_format = module.api.access_log_format
     throttle          = module.api.throttle
+    door              = local.door
     functions         = { for name, function in merge(module.function, { brake = module.brake }) : name => merge(function.applied, { name = function.name }) }
   }
 }

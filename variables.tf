@@ -157,11 +157,19 @@ variable "mcp" {
   description = <<-EOT
     How MCP is served.
       - dispatch: how a tool call gets to its function. proxy, the default: mcp calls the REST API with the caller's key, and holds no right but to read keys. direct: mcp counts the call by itself and invokes the function, which costs one request of the gateway and one function less; it may then invoke every function that serves calls, and write to the usage table.
-      - door: what stands before mcp: rest, the REST API.
+      - door: what /mcp is reached by. rest, the default: the REST API. http: an HTTP API, for less than a third of the price of a request, at the root of an address of its own. url: a function URL, without a price of its own, which sends progress as it happens; nothing but the reservation of mcp bounds it, so functions.mcp.reserved_concurrency must be set. With http and url the REST API has no /mcp.
+      - streaming: with the door rest, whether progress is sent as it happens; a call may then take up to functions.mcp.timeout_seconds.
+      - domain: of the door http: a host name of your own, its certificate, and whether the execute-api address is switched off.
   EOT
   type = object({
-    dispatch = optional(string, "proxy")
-    door     = optional(string, "rest")
+    dispatch  = optional(string, "proxy")
+    door      = optional(string, "rest")
+    streaming = optional(bool, false)
+    domain = optional(object({
+      name                    = string
+      certificate_arn         = string
+      disable_default_address = optional(bool, true)
+    }))
   })
   default  = {}
   nullable = false
@@ -172,8 +180,23 @@ variable "mcp" {
   }
 
   validation {
-    condition     = contains(["rest"], var.mcp.door)
-    error_message = "mcp.door is rest."
+    condition     = contains(["rest", "http", "url"], var.mcp.door)
+    error_message = "mcp.door is rest (the REST API), http (an HTTP API) or url (a function URL)."
+  }
+
+  validation {
+    condition     = var.mcp.door != "url" || var.mcp.dispatch == "direct"
+    error_message = "Through a function URL mcp can't learn where the REST API is, which it calls with mcp.dispatch = \"proxy\": set mcp.dispatch = \"direct\", or mcp.door = \"http\"."
+  }
+
+  validation {
+    condition     = !var.mcp.streaming || var.mcp.door == "rest"
+    error_message = "mcp.streaming is for the door rest: an HTTP API can't stream, and a function URL always does."
+  }
+
+  validation {
+    condition     = var.mcp.domain == null || var.mcp.door == "http"
+    error_message = "mcp.domain is for the door http: the REST API's is api.domain, and a function URL takes none."
   }
 }
 

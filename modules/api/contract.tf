@@ -7,8 +7,16 @@ locals {
   contract = yamldecode(file(var.contract))
   methods  = ["get", "put", "post", "delete", "patch", "head", "options", "x-amazon-apigateway-any-method"]
 
+  # What a function with a door of its own serves is left out.
+  served_here = {
+    for path, item in local.contract.paths : path => {
+      for method, operation in item : method => operation if var.elsewhere == null ? true : try(operation.x-sekisho.function, "") != var.elsewhere
+    }
+  }
+  items = { for path, item in local.served_here : path => item if length(setintersection(keys(item), local.methods)) > 0 }
+
   operations = merge([
-    for path, item in local.contract.paths : {
+    for path, item in local.items : {
       for method, operation in item : "${method} ${path}" => {
         path      = path
         method    = method
@@ -30,6 +38,22 @@ locals {
     key => "${local.invoke}/${local.lambda}:${function.name}:${local.alias}/invocations"
   }
 
+  # A function whose answer goes out while it makes it is invoked in another way, and may take as long
+  # as its own timeout allows
+  # (https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode-lambda.html).
+  integrations = {
+    for key, function in var.functions : key => {
+      for member, value in {
+        type                 = "aws_proxy"
+        httpMethod           = "POST"
+        uri                  = key == var.streaming ? replace(replace(local.uris[key], "path/2015-03-31/", "path/2021-11-15/"), "/invocations", "/response-streaming-invocations") : local.uris[key]
+        passthroughBehavior  = "when_no_match"
+        timeoutInMillis      = key == var.streaming ? max(local.timeout_s, function.timeout_seconds + 1) * 1000 : local.timeout_s * 1000
+        responseTransferMode = key == var.streaming ? "STREAM" : null
+      } : member => value if value != null
+    }
+  }
+
   security_schemes = {
     for key, scheme in local.contract.components.securitySchemes : key => merge(scheme, {
       x-amazon-apigateway-authorizer = merge(scheme.x-amazon-apigateway-authorizer, {
@@ -41,7 +65,7 @@ locals {
   # Only the parts of a path in braces are declared: the rest of a request reaches the
   # function as it came.
   path_parameters = {
-    for path in keys(local.contract.paths) : path => [
+    for path in keys(local.items) : path => [
       for name in flatten(regexall("{([^}+]+)[+]?}", path)) :
       { name = name, in = "path", required = true, schema = { type = "string" } }
     ]
@@ -50,7 +74,7 @@ locals {
   # Security is written out for every operation. API Gateway ignores the list at the top of
   # a description, and an operation without one of its own would be open to everybody.
   paths = {
-    for path, item in local.contract.paths : path => {
+    for path, item in local.items : path => {
       for method, operation in item : method => merge(
         {
           security = try(operation.security, local.contract.security)
@@ -63,15 +87,7 @@ locals {
         },
         length(local.path_parameters[path]) == 0 ? {} : { parameters = local.path_parameters[path] },
         try({ x-amazon-apigateway-integration = operation.x-amazon-apigateway-integration }, {}),
-        try({
-          x-amazon-apigateway-integration = {
-            type                = "aws_proxy"
-            httpMethod          = "POST"
-            uri                 = local.uris[operation.x-sekisho.function]
-            passthroughBehavior = "when_no_match"
-            timeoutInMillis     = local.timeout_s * 1000
-          }
-        }, {}),
+        try({ x-amazon-apigateway-integration = local.integrations[operation.x-sekisho.function] }, {}),
       ) if contains(local.methods, method)
     }
   }

@@ -26,6 +26,11 @@ output "domain_target" {
   }
 }
 
+output "aliases" {
+  description = "Names of the aliases that follow the routes, by function: what another door invokes."
+  value       = { for key, alias in aws_lambda_alias.lists : key => alias.name }
+}
+
 output "access_log_group" {
   description = "Name of the access log's group."
   value       = aws_cloudwatch_log_group.this.name

@@ -55,6 +55,18 @@ variable "authorizer" {
   nullable    = false
 }
 
+variable "elsewhere" {
+  description = "A function whose operations another door serves: the API has none of them. Null for none."
+  type        = string
+  default     = null
+}
+
+variable "streaming" {
+  description = "A function whose answers go out while it makes them: it must begin each with status and headers in the format of response streaming. Null for none."
+  type        = string
+  default     = null
+}
+
 variable "throttle" {
   description = <<-EOT
     Ceiling on each method of the stage. API Gateway throttles each method separately, as a target that it keeps as best it can.

@@ -287,3 +287,87 @@ run "brake_stops_no_strangers" {
 
   expect_failures = [var.cost]
 }
+
+run "door_http" {
+  command = plan
+
+  variables {
+    mcp = { door = "http" }
+    api = { throttle = { rate_per_second = 7, burst = 9 } }
+  }
+
+  assert {
+    condition     = !can(jsondecode(output.applied.body).paths["/mcp"]) && can(jsondecode(output.applied.body).paths["/v1/health"])
+    error_message = "The REST API leaves /mcp to its door, and keeps the rest."
+  }
+
+  assert {
+    condition     = alltrue([for door in [output.door, output.applied.door, output.ceilings.door] : jsonencode(door) == jsonencode({ kind = "http", routes = ["ANY /mcp", "ANY /mcp/", "POST /register"], rate_per_second = 7, burst = 9 })])
+    error_message = "The door serves what the contract says, under the ceiling of the API."
+  }
+
+  assert {
+    condition     = !can(output.applied.functions.mcp.environment.SEKISHO_STREAMING)
+    error_message = "An HTTP API can't stream."
+  }
+}
+
+run "door_url" {
+  command = plan
+
+  variables {
+    mcp       = { dispatch = "direct", door = "url" }
+    functions = { mcp = { reserved_concurrency = 20, timeout_seconds = 600 } }
+  }
+
+  assert {
+    condition     = output.applied.functions.mcp.environment.SEKISHO_STREAMING == "true" && output.applied.functions.mcp.timeout_seconds == 600
+    error_message = "A function URL streams, for as long as the function may take."
+  }
+}
+
+run "streaming" {
+  command = plan
+
+  variables {
+    mcp       = { streaming = true }
+    functions = { mcp = { timeout_seconds = 120 } }
+  }
+
+  assert {
+    condition = {
+      for member, value in jsondecode(output.applied.body).paths["/mcp"]["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"] : member => value if contains(["responseTransferMode", "timeoutInMillis", "uri"], member)
+      } == {
+      responseTransferMode = "STREAM"
+      timeoutInMillis      = 121000
+      uri                  = "arn:aws:apigateway:us-east-1:lambda:path/2021-11-15/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-mcp:live/response-streaming-invocations"
+    }
+    error_message = "The REST API invokes mcp for a stream, and waits as long as the function may take."
+  }
+
+  assert {
+    condition     = !can(jsondecode(output.applied.body).paths["/v1/user/usage"].get["x-amazon-apigateway-integration"].responseTransferMode)
+    error_message = "No other function is invoked for a stream."
+  }
+}
+
+run "url_with_proxy" {
+  command = plan
+
+  variables {
+    mcp       = { door = "url" }
+    functions = { mcp = { reserved_concurrency = 20 } }
+  }
+
+  expect_failures = [var.mcp]
+}
+
+run "streaming_by_http" {
+  command = plan
+
+  variables {
+    mcp = { door = "http", streaming = true }
+  }
+
+  expect_failures = [var.mcp]
+}
