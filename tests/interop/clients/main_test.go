@@ -8,12 +8,33 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"sekisho/tests/program"
 )
 
-var update = flag.Bool("update", false, "write what came out to testdata")
+var (
+	update = flag.Bool("update", false, "write what came out to testdata")
+	served = topology{"proxy", "rest"}
+)
+
+// topology is how /mcp is served.
+type topology struct{ dispatch, door string }
+
+func (y *topology) String() string { return y.dispatch + "/" + y.door }
+
+// Set reads DISPATCH/DOOR; the service checks both.
+func (y *topology) Set(text string) error {
+	var ok bool
+	if y.dispatch, y.door, ok = strings.Cut(text, "/"); !ok {
+		return errors.New("write DISPATCH/DOOR, such as direct/http")
+	}
+	return nil
+}
+
+// isDefault: testdata has all of what clients show with it, and of another topology what differs.
+func (y *topology) isDefault() bool { return *y == topology{"proxy", "rest"} }
 
 // world is what all tests share; it is set once, before them.
 type world struct {
@@ -26,6 +47,7 @@ type world struct {
 var shared world
 
 func TestMain(m *testing.M) {
+	flag.Var(&served, "topology", "how /mcp is served, as DISPATCH/DOOR, such as direct/http")
 	flag.Parse()
 	code, err := prepare(m)
 	if err != nil {

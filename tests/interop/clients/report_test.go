@@ -117,7 +117,11 @@ func (r *report) compare(t *testing.T, rows []row) {
 		t.Logf("%d of %d clients ran: testdata is not compared", len(r.cells), len(rows))
 		return
 	}
-	for name, got := range map[string]string{"matrix.md": r.matrix(rows), "displays.md": r.quotes(rows)} {
+	files := map[string]string{"matrix.md": r.matrix(rows), "displays.md": r.quotes(rows)}
+	if !served.isDefault() {
+		files = differences(t, files)
+	}
+	for name, got := range files {
 		file := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -125,17 +129,35 @@ func (r *report) compare(t *testing.T, rows []row) {
 			}
 			continue
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range onlyIn(string(want), got) {
+		want := golden(t, name)
+		for _, line := range onlyIn(want, got) {
 			t.Errorf("%s: missing: %s", file, line)
 		}
-		for _, line := range onlyIn(got, string(want)) {
+		for _, line := range onlyIn(got, want) {
 			t.Errorf("%s: new: %s", file, line)
 		}
 	}
+}
+
+func golden(t *testing.T, name string) string {
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// differences is one file with the lines that the default topology's do not have.
+func differences(t *testing.T, files map[string]string) map[string]string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What is different with %s\n\nWritten by the test with `-update -topology %s`: lines that matrix.md and displays.md do not have.\n", served.String(), served.String())
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "\n## %s\n\n", name)
+		for _, line := range onlyIn(files[name], golden(t, name)) {
+			b.WriteString(line + "\n")
+		}
+	}
+	return map[string]string{served.dispatch + "-" + served.door + ".md": b.String()}
 }
 
 // onlyIn lists the lines of a that b lacks.

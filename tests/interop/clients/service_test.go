@@ -30,7 +30,10 @@ type service struct {
 func up(t *testing.T, flags ...string) *service {
 	t.Helper()
 	s := &service{dir: t.TempDir()}
-	flags = append([]string{"--plan", roomy + "=unlimited", "--plan", tiny + "=1"}, flags...)
+	flags = append([]string{
+		"--plan", roomy + "=unlimited", "--plan", tiny + "=1",
+		"--dispatch", served.dispatch, "--door", served.door, "--door-listen", "127.0.0.1:0",
+	}, flags...)
 	s.Ready = shared.binary.Up(t, nil, s.dir, flags...).Ready
 	return s
 }

@@ -347,7 +347,20 @@ func (r *trial) shows(what, text string) { r.report.display(what, r.row, text) }
 // left is API Gateway's answer, HTTP 429 with a problem as its body: the same for every
 // path, and so no JSON-RPC message. It depends on the client how much of it is seen, in a
 // call and in a connection.
+//
+// A function that dispatches calls by itself goes on, and says it in the protocol.
 func (r *trial) brake(ctx context.Context, t *testing.T) string {
+	if served.dispatch == "direct" {
+		said, text := r.fails(ctx, t, "postal_lookup", map[string]any{"postal_code": place})
+		if said.Error != "braked" || said.Retryable {
+			t.Errorf("refused with %s", text)
+		}
+		r.shows("Braked, in a call", text)
+		if _, err := r.client.connect(ctx, r.service.endpointFor(r.key)); err != nil {
+			t.Errorf("no connection: %v", err)
+		}
+		return ok
+	}
 	_, err := r.client.call(ctx, "postal_lookup", map[string]any{"postal_code": place})
 	call := r.stopped(t, "Braked, in a call", err)
 	_, err = r.client.connect(ctx, r.service.endpointFor(r.key))
@@ -376,6 +389,29 @@ func (r *trial) stopped(t *testing.T, what string, err error) string {
 		t.Errorf("the client shows neither why nor the status: %s", text)
 		return ""
 	}
+}
+
+// TestStreaming takes every client through what is different where progress comes as it happens.
+func TestStreaming(t *testing.T) {
+	if served.door != "url" {
+		t.Skip("TestClients has these steps, by a door that gives whole answers: give -topology direct/url")
+	}
+	service := up(t, "--upstream-burst", "1000")
+	var trials []*trial
+	for _, r := range shared.rows {
+		trials = append(trials, &trial{row: r, service: service, report: newReport()})
+	}
+	each(t, "steps", trials, func(r *trial, t *testing.T) {
+		var err error
+		if r.client, err = r.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer r.client.close()
+		r.key = r.service.key(t, roomy)
+		for _, s := range []step{{"connect", (*trial).connects}, {"progress", (*trial).progress}, {"slow tool", (*trial).slow}} {
+			r.take(s, t.Context(), t)
+		}
+	})
 }
 
 // TestClients takes every client through every step, all at once, and then puts the brake on.

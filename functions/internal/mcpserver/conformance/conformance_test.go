@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sekisho/functions/internal/laptop"
 )
 
 var update = flag.Bool("update", false, "write the tables under testdata")
@@ -25,6 +27,7 @@ var runs = []run{
 
 const expectedFailures = "testdata/expected-failures.json"
 
+// TestConformance: what the suites find is the same by every door.
 func TestConformance(t *testing.T) {
 	expected, err := readExpectations(expectedFailures)
 	if err != nil {
@@ -38,18 +41,21 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	for _, r := range runs {
-		t.Run(r.name, func(t *testing.T) {
-			dir := suiteDir(t, r.suite)
-			if v := suiteVersion(t, dir); !strings.HasPrefix(r.name, v) {
-				t.Fatalf("version %s of the suite is installed", v)
-			}
-			found := r.do(t, dir, startLayer(t))
-			v := judge(r.name, found, expected)
-			for _, complaint := range v.complaints {
-				t.Error(complaint)
-			}
-			compare(t, "testdata/conformance-"+r.name+".md", r.table(sdkVersion(t), found, v))
-		})
+		for _, door := range []string{laptop.DoorREST, laptop.DoorHTTP, laptop.DoorURL} {
+			t.Run(r.name+"_"+door, func(t *testing.T) {
+				t.Parallel() // the suites mostly wait
+				dir := suiteDir(t, r.suite)
+				if v := suiteVersion(t, dir); !strings.HasPrefix(r.name, v) {
+					t.Fatalf("version %s of the suite is installed", v)
+				}
+				found := r.do(t, dir, startLayer(t, door))
+				v := judge(r.name, found, expected)
+				for _, complaint := range v.complaints {
+					t.Error(complaint)
+				}
+				compare(t, "testdata/conformance-"+r.name+".md", r.table(sdkVersion(t), found, v))
+			})
+		}
 	}
 }
 

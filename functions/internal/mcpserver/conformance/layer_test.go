@@ -19,35 +19,48 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
-	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/mcpserver"
 	"sekisho/functions/internal/sqlite"
 )
 
-// startLayer serves the whole service with the suites' fixture in its MCP function, and in
-// front of it what adds a key, because the suites send none. It returns the endpoint's URL.
-func startLayer(t *testing.T) string {
+// startLayer serves the whole service with the suites' fixture in its MCP function behind a door,
+// and in front of it what adds a key, because the suites send none. It returns the endpoint's URL.
+func startLayer(t *testing.T, door string) string {
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sekisho.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
 	listener, front := listen(t), listen(t)
+	entrance := listener
 	origin := "http://" + front.Addr().String()
 	functions := laptop.Defaults(map[string]string{boot.KeyCacheSeconds: "0"})
 	mcp := functions["mcp"]
-	mcp.Handler = extendedMCP(t, db, origin)
+	function := extendedMCP(t, db, origin)
+	mcp.Handler = function
+	if door == laptop.DoorURL {
+		mcp.Handler = boot.HandleStream(function, gateway.Streaming{Function: function}.Stream)
+	}
 	functions["mcp"] = mcp
-	st, err := laptop.New(laptop.Config{
+	c := laptop.Config{
 		Gateway:   apigateway.Config{Domain: listener.Addr().String(), Stage: "local"},
 		Functions: functions, Stores: db, Log: t.Output(), Now: time.Now,
-	})
+	}
+	if door != laptop.DoorREST {
+		entrance = listen(t)
+		c.Door = &laptop.Door{Kind: door, Domain: entrance.Addr().String(), RESTAddress: "http://" + listener.Addr().String()}
+	}
+	st, err := laptop.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	serve(t, st.Server(), listener)
+	if door != laptop.DoorREST {
+		serve(t, &http.Server{Handler: st.Door(), ReadHeaderTimeout: 10 * time.Second}, entrance)
+	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
@@ -55,13 +68,13 @@ func startLayer(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	serve(t, &http.Server{Handler: adding(newKey(t, db), listener.Addr().String()), ReadHeaderTimeout: 10 * time.Second}, front)
+	serve(t, &http.Server{Handler: adding(newKey(t, db), entrance.Addr().String()), ReadHeaderTimeout: 10 * time.Second}, front)
 	return origin + "/mcp"
 }
 
 // extendedMCP is the MCP function of a deployment with the fixture. The suites call from
 // the endpoint's own origin, which an owner would allow.
-func extendedMCP(t *testing.T, db *sqlite.DB, origin string) lambda.Invoker {
+func extendedMCP(t *testing.T, db *sqlite.DB, origin string) *gateway.Function {
 	api, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)
