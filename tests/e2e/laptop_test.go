@@ -37,10 +37,15 @@ func run(m *testing.M) int {
 // dispatches are the ways in which calls get from mcp to their functions.
 var dispatches = []string{"proxy", "direct"}
 
-// TestLaptop runs the suite against `sekisho up` over its own database, however it dispatches.
+// TestLaptop runs the suite against `sekisho up` over its own database, however it dispatches and
+// whatever /mcp is reached by.
 func TestLaptop(t *testing.T) {
-	for _, dispatch := range dispatches {
-		t.Run(dispatch, func(t *testing.T) { testLaptop(t, "--dispatch", dispatch) })
+	for _, served := range []struct{ dispatch, door string }{
+		{"proxy", "rest"}, {"proxy", "http"}, {"direct", "http"}, {"direct", "url"},
+	} {
+		t.Run(served.dispatch+"_"+served.door, func(t *testing.T) {
+			testLaptop(t, "--dispatch", served.dispatch, "--door", served.door, "--door-listen", "127.0.0.1:0")
+		})
 	}
 }
 
