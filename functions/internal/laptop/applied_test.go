@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"sekisho/functions/internal/laptop"
+	"sekisho/functions/internal/laptop/apigateway"
 )
 
 // applied is an output as Terraform prints it, with the changes of a test.
@@ -74,6 +76,7 @@ func TestParseAppliedRefuses(t *testing.T) {
 		"no access log":    {without("access_log_format"), "has no access_log_format"},
 		"an older version": {without("throttle"), "has no throttle; apply this version"},
 		"two stacks":       {`{"one":{"value":` + string(applied(t, nil)) + `},"two":{"value":` + other + `}}`, "2 stacks"},
+		"an unknown door": {string(applied(t, func(output map[string]any) { output["door"] = map[string]any{"kind": "window"} })), `door is "window"`},
 		"a bare function": {string(applied(t, func(output map[string]any) {
 			output["functions"].(map[string]any)["postal"] = map[string]any{}
 		})), "function postal"},
@@ -112,6 +115,31 @@ func TestAppliedConfig(t *testing.T) {
 	}
 	if f.DeployedName != "shop-postal" || f.MemoryMB != 512 || f.Timeout != 9*time.Second || f.Reserved != 0 || !maps.Equal(f.Env, wantEnv) {
 		t.Errorf("postal: %+v", f)
+	}
+}
+
+// TestAppliedDoor: what was applied before there were doors has the REST API, and -1 is no throttle.
+func TestAppliedDoor(t *testing.T) {
+	for _, c := range []struct {
+		door     any
+		kind     string
+		throttle *apigateway.Throttle
+	}{
+		{nil, laptop.DoorREST, nil},
+		{map[string]any{"kind": "http", "routes": []string{"ANY /mcp"}, "rate_per_second": 7, "burst": 9}, laptop.DoorHTTP, &apigateway.Throttle{Rate: 7, Burst: 9}},
+		{map[string]any{"kind": "url", "rate_per_second": -1, "burst": -1}, laptop.DoorURL, nil},
+	} {
+		a, err := laptop.ParseApplied(applied(t, func(output map[string]any) {
+			if c.door != nil {
+				output["door"] = c.door
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Door.Kind != c.kind || !reflect.DeepEqual(a.Door.Throttle(), c.throttle) {
+			t.Errorf("%v: %+v, %+v", c.door, a.Door, a.Door.Throttle())
+		}
 	}
 }
 

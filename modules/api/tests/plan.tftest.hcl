@@ -244,3 +244,63 @@ run "braked_methods" {
     error_message = "An apply must not open a method that the brake has closed."
   }
 }
+
+run "another_door" {
+  command = plan
+
+  variables {
+    elsewhere = "greeter"
+    functions = {
+      authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 900, lists = true, follows = "1" }
+    }
+  }
+
+  assert {
+    condition     = keys(jsondecode(aws_api_gateway_rest_api.this.body).paths) == ["/v1/health"]
+    error_message = "What another door serves is not served here, however long it may take."
+  }
+
+  assert {
+    condition     = output.aliases == { greeter = "live" } && length(aws_lambda_permission.lists) == 0 && length(aws_lambda_permission.this) == 0
+    error_message = "Its alias still follows the routes, and this API may not invoke it."
+  }
+}
+
+run "streams" {
+  command = plan
+
+  variables {
+    streaming = "greeter"
+    functions = {
+      authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 899 }
+    }
+  }
+
+  assert {
+    condition = jsondecode(aws_api_gateway_rest_api.this.body).paths["/v1/greetings/{name}/{rest+}"].get.x-amazon-apigateway-integration == {
+      type                 = "aws_proxy"
+      httpMethod           = "POST"
+      uri                  = "arn:aws:apigateway:us-east-1:lambda:path/2021-11-15/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter:live/response-streaming-invocations"
+      passthroughBehavior  = "when_no_match"
+      timeoutInMillis      = 900000
+      responseTransferMode = "STREAM"
+    }
+    error_message = "A function that streams is invoked for a stream, and waited for as long as it may take."
+  }
+}
+
+run "streams_too_long" {
+  command = plan
+
+  variables {
+    streaming = "greeter"
+    functions = {
+      authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 900 }
+    }
+  }
+
+  expect_failures = [aws_api_gateway_rest_api.this]
+}
