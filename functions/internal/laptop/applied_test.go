@@ -76,7 +76,7 @@ func TestParseAppliedRefuses(t *testing.T) {
 		"no access log":    {without("access_log_format"), "has no access_log_format"},
 		"an older version": {without("throttle"), "has no throttle; apply this version"},
 		"two stacks":       {`{"one":{"value":` + string(applied(t, nil)) + `},"two":{"value":` + other + `}}`, "2 stacks"},
-		"an unknown door": {string(applied(t, func(output map[string]any) { output["door"] = map[string]any{"kind": "window"} })), `door is "window"`},
+		"an unknown door":  {string(applied(t, func(output map[string]any) { output["door"] = map[string]any{"kind": "window"} })), `door is "window"`},
 		"a bare function": {string(applied(t, func(output map[string]any) {
 			output["functions"].(map[string]any)["postal"] = map[string]any{}
 		})), "function postal"},
