@@ -2,6 +2,7 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,8 +43,11 @@ func (h *Handler) records(ctx context.Context, lines []events.CloudwatchLogsLogE
 // unanswered are the records of the calls that an invocation had admitted, as failed: whatever
 // became of them, nobody heard. A denial or a crossing among them was delivered by itself.
 func (h *Handler) unanswered(ctx context.Context, report gateway.Report, at time.Time) (records []gateway.AccessRecord, err error) {
-	if h.Admissions == nil || !report.Failed() {
+	switch {
+	case !report.Failed():
 		return nil, nil
+	case h.Admissions == nil: // it must not be taken for settled
+		return nil, errors.New("the log group of mcp is not known")
 	}
 	lines, err := h.Admissions.Admitted(ctx, report.Record.RequestID, at)
 	if err != nil {

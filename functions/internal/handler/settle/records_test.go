@@ -76,11 +76,13 @@ func TestAnAdmissionIsNoFailure(t *testing.T) {
 
 // TestLookUpThatFails asks for the whole delivery again, and counts no denial before.
 func TestLookUpThatFails(t *testing.T) {
-	m := newMemory()
-	h, _ := handler(m)
-	h.Admissions = &admitted{err: errors.New("throttled")}
-	denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"})
-	if err := h.Handle(t.Context(), delivery(t, denied, report(t, "error"))); err == nil || len(m.denied) != 0 {
-		t.Errorf("%v; denied %v", err, m.denied)
+	for _, log := range []Admissions{&admitted{err: errors.New("throttled")}, nil} {
+		m := newMemory()
+		h, _ := handler(m)
+		h.Admissions = log
+		denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"})
+		if err := h.Handle(t.Context(), delivery(t, denied, report(t, "error"))); err == nil || len(m.denied) != 0 {
+			t.Errorf("%v; denied %v", err, m.denied)
+		}
 	}
 }
