@@ -32,9 +32,9 @@ type upCmd struct {
 	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
 	Origins  []string      `name:"allow-origin" help:"A web origin whose pages may call /mcp, such as http://localhost:6274; may be given more than once." placeholder:"ORIGIN"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
-	// ToolNames is a pointer, so that --applied sees whether it was given.
+	// ToolNames and Dispatch are pointers, so that --applied sees whether they were given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
-	Dispatch  string  `help:"How MCP calls get to their functions: proxy (through the REST API) or direct (mcp admits and invokes by itself)." enum:"proxy,direct" default:"proxy"`
+	Dispatch  *string `help:"How MCP calls get to their functions: proxy (through the REST API), which is the default, or direct (mcp admits and invokes by itself)." enum:"proxy,direct" placeholder:"WAY"`
 	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
 }
@@ -57,11 +57,13 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
-	dispatching, err := laptop.Dispatching(c.Dispatch)
-	if err != nil {
-		return err
+	if c.Dispatch != nil {
+		dispatching, err := laptop.Dispatching(*c.Dispatch)
+		if err != nil {
+			return err
+		}
+		maps.Copy(env, dispatching)
 	}
-	maps.Copy(env, dispatching)
 	functions, err := c.functions(env)
 	if err != nil {
 		return badUsage(err)
