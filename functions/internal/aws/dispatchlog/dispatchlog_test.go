@@ -3,6 +3,7 @@ package dispatchlog
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"sekisho/functions/internal/gateway"
 )
 
 // logs is a CloudWatch Logs that answers one after the other.
@@ -43,34 +46,63 @@ func logs(t *testing.T, answers ...string) (*Log, *[]map[string]any) {
 
 var at = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
+// reports of n invocations that took a second.
+func reports(n int) (failed []gateway.Report) {
+	for i := range n {
+		r := gateway.NewReport(at, fmt.Sprintf("i%d", i), "timeout")
+		r.Record.Metrics.DurationMs = 1000
+		failed = append(failed, r)
+	}
+	return failed
+}
+
 // TestAdmitted reads all pages of the one log group, around the report, and looks again for lines
 // that are on their way.
 func TestAdmitted(t *testing.T) {
-	log, asked := logs(t, `{"events":[]}`, `{"events":[{"message":"one"}],"nextToken":"more"}`, `{"events":[{"message":"two"}]}`)
-	lines, err := log.Admitted(t.Context(), "4066a7da-f102", at)
-	if err != nil || strings.Join(lines, " ") != "one two" {
+	line := func(i int) string {
+		return fmt.Sprintf(`{"message":"{\"invocation\":\"i%d\",\"admission_id\":\"adm_1\"}"}`, i)
+	}
+	log, asked := logs(t, `{"events":[`+line(1)+`]}`, `{"events":[],"nextToken":"more"}`, `{"events":[`+line(0)+`]}`)
+	lines, err := log.Admitted(t.Context(), reports(2))
+	if err != nil || len(lines) != 2 || !strings.Contains(lines[0], "i1") || !strings.Contains(lines[1], "i0") {
 		t.Fatalf("%q, %v", lines, err)
 	}
 	first := (*asked)[0]
-	if first["logGroupName"] != "/aws/lambda/demo-mcp" || first["filterPattern"] != `{ $.invocation = "4066a7da-f102" && $.admission_id = "adm_*" }` ||
-		first["startTime"] != float64(at.Add(-16*time.Minute).UnixMilli()) || first["endTime"] != float64(at.Add(time.Minute).UnixMilli()) {
+	if first["logGroupName"] != "/aws/lambda/demo-mcp" || first["filterPattern"] != `{ ($.invocation = "i0" || $.invocation = "i1") && $.admission_id = "adm_*" }` ||
+		first["startTime"] != float64(at.Add(-11*time.Second).UnixMilli()) || first["endTime"] != float64(at.Add(time.Minute).UnixMilli()) {
 		t.Errorf("asked for %v", first)
 	}
-	if len(*asked) != 3 || (*asked)[2]["nextToken"] != "more" {
+	if len(*asked) != 3 || (*asked)[1]["filterPattern"] != `{ ($.invocation = "i0") && $.admission_id = "adm_*" }` || (*asked)[2]["nextToken"] != "more" {
 		t.Errorf("asked %v", *asked)
+	}
+}
+
+// TestStorm: of many invocations some are asked for at a time, as many as a pattern has room for.
+func TestStorm(t *testing.T) {
+	log, asked := logs(t, `{"events":[]}`)
+	log.Pauses = nil
+	if _, err := log.Admitted(t.Context(), reports(40)); err != nil || len(*asked) != 3 {
+		t.Errorf("%v after %d looks", err, len(*asked))
+	}
+	uuids := make([]string, gateway.MostInvocations)
+	for i := range uuids {
+		uuids[i] = "92d2e165-4df4-454f-b8d5-93531ec816c7"
+	}
+	if n := len(gateway.AdmittedBy(uuids)); n > 1024 {
+		t.Errorf("a pattern of %d characters; CloudWatch takes 1,024", n)
 	}
 }
 
 // TestNothingAdmitted: an invocation may have failed before it admitted anything.
 func TestNothingAdmitted(t *testing.T) {
 	log, asked := logs(t, `{"events":[]}`)
-	if lines, err := log.Admitted(t.Context(), "i", at); err != nil || len(lines) != 0 || len(*asked) != 3 {
+	if lines, err := log.Admitted(t.Context(), reports(1)); err != nil || len(lines) != 0 || len(*asked) != 3 {
 		t.Errorf("%q, %v after %d looks", lines, err, len(*asked))
 	}
 	log.Pauses = []time.Duration{time.Hour}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := log.Admitted(ctx, "i", at); err == nil {
+	if _, err := log.Admitted(ctx, reports(1)); err == nil {
 		t.Error("it gave up without an error: settle would take the invocation for settled")
 	}
 }
@@ -78,7 +110,7 @@ func TestNothingAdmitted(t *testing.T) {
 // TestFailing: settle fails then, and the report is delivered again.
 func TestFailing(t *testing.T) {
 	log, _ := logs(t, "")
-	if _, err := log.Admitted(t.Context(), "i", at); err == nil || !strings.Contains(err.Error(), "/aws/lambda/demo-mcp") {
+	if _, err := log.Admitted(t.Context(), reports(1)); err == nil || !strings.Contains(err.Error(), "/aws/lambda/demo-mcp") {
 		t.Error(err)
 	}
 }

@@ -19,9 +19,9 @@ type admitted struct {
 	asked      int
 }
 
-func (a *admitted) Admitted(_ context.Context, invocation string, _ time.Time) ([]string, error) {
+func (a *admitted) Admitted(_ context.Context, failed []gateway.Report) ([]string, error) {
 	a.asked++
-	if invocation != a.invocation {
+	if len(failed) != 1 || failed[0].Record.RequestID != a.invocation {
 		return nil, a.err
 	}
 	return a.lines, a.err

@@ -64,16 +64,17 @@ type server struct {
 	lines []string
 }
 
-const (
-	operation = "postal.lookup"
-	toolCall  = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"postal_lookup","arguments":{"postal_code":"1000001"}}}`
-)
+const toolCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"postal_lookup","arguments":{"postal_code":"1000001"}}}`
 
 func newServer(w *world, gate *usage.Gate, store usage.Store, now func() time.Time) *server {
 	s := &server{w: w, gate: gate, store: store}
 	api, err := contract.Load()
 	if err != nil {
 		panic(err)
+	}
+	invokers := map[string]backend.Invoker{}
+	for _, name := range api.Functions() {
+		invokers[name] = s
 	}
 	plans := account.Plans{}
 	for meter, limits := range w.plans {
@@ -84,7 +85,7 @@ func newServer(w *world, gate *usage.Gate, store usage.Store, now func() time.Ti
 		Log: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(s), zap.ErrorLevel)),
 		Direct: &mcpserver.Direct{
 			Gate:      &admission.Gate{Meter: s, Plans: plans, Now: now},
-			Functions: map[string]backend.Invoker{api.Operation(operation).Function: s}, Refunds: s,
+			Functions: invokers, Refunds: s,
 		},
 	})
 	if err != nil {
