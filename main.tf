@@ -284,6 +284,7 @@ module "observability" {
   source = "./modules/observability"
 
   name       = var.name
+  counting   = { admissions = local.direct ? "mcp" : null }
   region     = local.location.region
   tables     = module.usage.names
   topic_arns = local.alarms.topic_arns

@@ -38,6 +38,11 @@ output "access_log_group" {
   value       = module.api.access_log_group
 }
 
+output "denials_log_groups" {
+  description = "Names of the log groups that denied calls are in, separated by commas: the access log's, and that of mcp where it dispatches calls itself. `sekisho usage export` takes them."
+  value       = join(",", concat([module.api.access_log_group], local.direct ? [local.dispatch_log] : []))
+}
+
 output "topic_arn" {
   description = "ARN of the topic that carries everything about money."
   value       = module.alerts.topic_arn

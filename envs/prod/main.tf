@@ -11,6 +11,7 @@ module "sekisho" {
   plans             = var.plans
   alerts            = var.alerts
   settings          = var.settings
+  mcp               = var.mcp
   upstream          = var.upstream
   functions         = var.functions
   api               = var.api
@@ -25,6 +26,7 @@ module "sekisho" {
     plans         = var.plans
     alerts        = var.alerts
     settings      = var.settings
+    mcp           = var.mcp
     upstream      = var.upstream
     functions     = var.functions
     api           = var.api

@@ -41,6 +41,12 @@ variable "settings" {
   default     = null
 }
 
+variable "mcp" {
+  description = "How MCP is served: dispatch, how a call gets to its function, and door, what stands before mcp."
+  type        = any
+  default     = null
+}
+
 variable "upstream" {
   description = "What the tools external.* call, and how often."
   type        = any

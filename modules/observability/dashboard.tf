@@ -6,7 +6,7 @@ locals {
   # somebody looks. A metric filter would cost 0.30 USD a month for each reason, looked at or
   # not; a query costs by the gigabyte that it reads.
   log_widgets = [
-    for query in [
+    for query in concat([
       {
         title = "Admitted"
         view  = "timeSeries"
@@ -22,7 +22,7 @@ locals {
       {
         title = "Refunded, by outcome"
         view  = "table"
-        group = try(var.functions[var.refunds].log_group, var.api.access_log_group)
+        group = try(var.functions[var.counting.refunds].log_group, var.api.access_log_group)
         text  = "filter msg = \"refund\" | stats count(*) as calls by outcome, operation | sort calls desc"
       },
       {
@@ -31,7 +31,26 @@ locals {
         group = var.api.access_log_group
         text  = "filter admission_id like /^adm_/ | stats count(*) as calls by operation, status | sort calls desc"
       },
-    ] :
+      ], var.counting.admissions == null ? [] : [
+      {
+        title = "Admitted by ${var.counting.admissions}"
+        view  = "timeSeries"
+        group = var.functions[var.counting.admissions].log_group
+        text  = "filter msg = \"admitted\" | stats count(*) as admitted by bin(5m)"
+      },
+      {
+        title = "Denied by ${var.counting.admissions}, by reason"
+        view  = "table"
+        group = var.functions[var.counting.admissions].log_group
+        text  = "filter msg = \"denied\" | stats count(*) as calls by denial | sort calls desc"
+      },
+      {
+        title = "Refunded by ${var.counting.admissions}, by outcome"
+        view  = "table"
+        group = var.functions[var.counting.admissions].log_group
+        text  = "filter msg = \"refund\" | stats count(*) as calls by outcome, operation | sort calls desc"
+      },
+    ]) :
     {
       type = "log"
       properties = {
@@ -133,7 +152,7 @@ locals {
       local.function_widgets.Invocations,
       local.table_widgets["DynamoDB units consumed"],
     ],
-    slice(local.log_widgets, 3, 4),
+    slice(local.log_widgets, 3, length(local.log_widgets)),
   )
 
   # Two columns, in the order of the list.

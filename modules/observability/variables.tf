@@ -47,15 +47,22 @@ variable "functions" {
   nullable = false
 }
 
-variable "refunds" {
-  description = "Which of the functions gives failed calls their units back, and logs it."
-  type        = string
-  default     = "settle"
-  nullable    = false
+variable "counting" {
+  description = <<-EOT
+    Which of the functions log what they count.
+      - refunds: gives failed calls their units back.
+      - admissions: admits calls by itself, beside the authorizer; null for none.
+  EOT
+  type = object({
+    refunds    = optional(string, "settle")
+    admissions = optional(string)
+  })
+  default  = {}
+  nullable = false
 
   validation {
-    condition     = contains(keys(var.functions), var.refunds)
-    error_message = "refunds is ${var.refunds}, which is not one of the functions given: ${join(", ", keys(var.functions))}."
+    condition     = length(setsubtract(compact([var.counting.refunds, var.counting.admissions]), keys(var.functions))) == 0
+    error_message = "counting names ${join(", ", setsubtract(compact([var.counting.refunds, var.counting.admissions]), keys(var.functions)))}, which is not one of the functions given: ${join(", ", keys(var.functions))}."
   }
 }
 

@@ -52,9 +52,23 @@ func TestApply(t *testing.T) {
 	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
 	t.Run("another region", func(t *testing.T) { verifyStays(t, s) })
 	t.Run("served", func(t *testing.T) { verifyServed(t, s, outputs) })
+	t.Run("direct", func(t *testing.T) { verifyDirect(t, s) })
 
 	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
 	t.Run("nothing left", func(t *testing.T) { verifyGone(t) })
+}
+
+// verifyDirect changes the way of calls under the applied stack, and serves that.
+func verifyDirect(t *testing.T, s *stack.Stack) {
+	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}})
+	timed(t, "apply", func() error { return direct.Apply(t, t.Context()) })
+	outputs, err := direct.Outputs(t, t.Context())
+	must(t, err)
+	if got := outputs.Applied.Functions["mcp"].Environment["SEKISHO_DISPATCH"]; got != "direct" {
+		t.Fatalf("mcp dispatches %q", got)
+	}
+	verifySecondPlan(t, direct)
+	verifyServed(t, direct, outputs)
 }
 
 // TestAccount applies and destroys what exists once per account.

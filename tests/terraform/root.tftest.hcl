@@ -39,6 +39,50 @@ variables {
   name = "demo"
 }
 
+run "direct_dispatch" {
+  command = plan
+
+  variables {
+    mcp = { dispatch = "direct" }
+  }
+
+  assert {
+    condition     = length(module.settled_log) == 1 && output.applied.functions.mcp.environment.SEKISHO_DISPATCH == "direct" && output.applied.functions.settle.environment.SEKISHO_DISPATCH_LOG_GROUP == "/aws/lambda/demo-mcp"
+    error_message = "mcp dispatches calls itself, and settle reads its log."
+  }
+
+  assert {
+    condition     = jsondecode(output.applied.functions.mcp.environment.SEKISHO_FUNCTIONS) == { for name in setsubtract(local.served, ["mcp"]) : name => "demo-${name}:live" }
+    error_message = "mcp invokes what serves calls, by the alias that callers get."
+  }
+
+  assert {
+    condition     = !contains(local.brake.functions, "mcp") && !local.methods["POST /mcp"].closed && length(local.brake.functions) > 0
+    error_message = "The brake leaves mcp and its method alone: mcp says that the brake is on."
+  }
+}
+
+run "direct_dispatch_spares_mcp" {
+  command = plan
+
+  variables {
+    mcp  = { dispatch = "direct" }
+    cost = { brake = { functions = ["mcp", "postal"] } }
+  }
+
+  expect_failures = [var.cost]
+}
+
+run "refuses_unknown_dispatch" {
+  command = plan
+
+  variables {
+    mcp = { dispatch = "tunnel", door = "window" }
+  }
+
+  expect_failures = [var.mcp]
+}
+
 run "wiring" {
   command = plan
 

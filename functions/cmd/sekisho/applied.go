@@ -62,7 +62,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
 		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil,
-		"--door": c.Door != laptop.DoorREST, "--streaming": c.Streaming, "--upstream and its options": c.upstreamFlags.given(),
+		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--upstream and its options": c.upstreamFlags.given(),
 	} {
 		if given {
 			return fmt.Errorf("%s can't be combined with --applied, which serves exactly what was applied; change the stack's variables and apply again", flag)

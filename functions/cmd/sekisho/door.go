@@ -10,22 +10,30 @@ import (
 
 // doorFlags say how /mcp is reached.
 type doorFlags struct {
-	Door       string `help:"What /mcp is reached by: rest (the REST API), http (an HTTP API) or url (a function URL, which streams; needs --dispatch direct)." enum:"rest,http,url" default:"rest"`
-	DoorListen string `name:"door-listen" help:"Address of the doors http and url; port 0 takes any free one." default:"127.0.0.1:8789" placeholder:"HOST:PORT"`
-	Streaming  bool   `help:"Let the REST API send progress as it happens."`
+	// Door is a pointer, so that --applied sees whether it was given.
+	Door       *string `help:"What /mcp is reached by: rest (the REST API), which is the default, http (an HTTP API) or url (a function URL, which streams; needs --dispatch direct)." enum:"rest,http,url" placeholder:"DOOR"`
+	DoorListen string  `name:"door-listen" help:"Address of the doors http and url; port 0 takes any free one." default:"127.0.0.1:8789" placeholder:"HOST:PORT"`
+	Streaming  bool    `help:"Let the REST API send progress as it happens."`
+}
+
+func (f doorFlags) kind() string {
+	if f.Door == nil {
+		return laptop.DoorREST
+	}
+	return *f.Door
 }
 
 // check refuses what no deployment could have.
 func (f doorFlags) check(dispatch string) error {
-	if f.Streaming && f.Door != laptop.DoorREST {
-		return fmt.Errorf("--streaming is for the door rest: an HTTP API can't stream, and a function URL always does; not with --door %s", f.Door)
+	if f.Streaming && f.kind() != laptop.DoorREST {
+		return fmt.Errorf("--streaming is for the door rest: an HTTP API can't stream, and a function URL always does; not with --door %s", f.kind())
 	}
-	return laptop.CheckDoor(f.Door, dispatch)
+	return laptop.CheckDoor(f.kind(), dispatch)
 }
 
 // environment is what mcp is told of its door.
 func (f doorFlags) environment() map[string]string {
-	if f.Streaming || f.Door == laptop.DoorURL {
+	if f.Streaming || f.kind() == laptop.DoorURL {
 		return map[string]string{boot.Streaming: "true"}
 	}
 	return nil

@@ -30,8 +30,8 @@ type usageExportCmd struct {
 	Format string `help:"Output format: csv or json." enum:"csv,json" default:"csv"`
 	Bill   string `help:"The month's bill in USD, to split among the rows." placeholder:"USD"`
 
-	AccessLogGroup string `help:"CloudWatch log group of the access log (Terraform's output access_log_group), to split denied calls by tool." env:"SEKISHO_ACCESS_LOG_GROUP" placeholder:"NAME"`
-	AccessLog      string `help:"Access log file; by default access.jsonl in the data directory." placeholder:"FILE"`
+	AccessLogGroup []string `help:"CloudWatch log groups that denied calls are in (Terraform's output denials_log_groups), to split them by tool." env:"SEKISHO_ACCESS_LOG_GROUP" placeholder:"NAME"`
+	AccessLog      string   `help:"Access log file; by default access.jsonl and dispatched.jsonl in the data directory." placeholder:"FILE"`
 
 	Region string `help:"Region whose prices are used to weigh calls." placeholder:"REGION"`
 	Prices string `help:"File with your own prices; see sekisho cost." placeholder:"FILE"`
@@ -123,9 +123,9 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 // denials reads denied calls from Logs Insights or from a file.
 func (c usageExportCmd) denials(ctx context.Context, p usage.Period, now time.Time) (chargeback.Denials, []string, error) {
 	switch {
-	case c.AccessLogGroup != "" && c.AccessLog != "":
+	case len(c.AccessLogGroup) > 0 && c.AccessLog != "":
 		return nil, nil, badUsage(errors.New("give --access-log-group or --access-log, not both"))
-	case c.AccessLogGroup != "":
+	case len(c.AccessLogGroup) > 0:
 		return c.groupDenials(ctx, p)
 	case c.AccessLog == "" && c.AccountsTable != "":
 		return nil, []string{"denied calls are not split by tool; to split them, name the access log's group with --access-log-group"}, nil
@@ -138,28 +138,44 @@ func (c usageExportCmd) groupDenials(ctx context.Context, p usage.Period) (charg
 	if err != nil {
 		return nil, nil, badUsage(fmt.Errorf("AWS configuration: %w", err))
 	}
-	group := logsinsights.Group{Client: cloudwatchlogs.NewFromConfig(cfg), Name: c.AccessLogGroup, Now: time.Now}
-	denials, known, err := group.Denied(ctx, p)
-	switch {
-	case errors.Is(err, logsinsights.ErrNoGroup):
-		return nil, nil, badUsage(fmt.Errorf("--access-log-group %w; its name is Terraform's output access_log_group", err))
-	case err != nil:
-		return nil, nil, err
-	case !known:
-		return nil, []string{fmt.Sprintf("the access log %s no longer has %s, so denied calls are not split by tool", c.AccessLogGroup, p)}, nil
+	all, notes := chargeback.Denials{}, []string(nil)
+	for _, name := range c.AccessLogGroup {
+		group := logsinsights.Group{Client: cloudwatchlogs.NewFromConfig(cfg), Name: name, Now: time.Now}
+		denials, known, err := group.Denied(ctx, p)
+		switch {
+		case errors.Is(err, logsinsights.ErrNoGroup):
+			return nil, nil, badUsage(fmt.Errorf("--access-log-group %w; the names are Terraform's output denials_log_groups", err))
+		case err != nil:
+			return nil, nil, err
+		case !known:
+			notes = append(notes, fmt.Sprintf("the access log %s no longer has %s, so denied calls are not split by tool", name, p))
+		}
+		all.Add(denials)
 	}
-	return denials, nil, nil
+	return all, notes, nil
 }
 
 func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []string, error) {
-	path := c.AccessLog
-	if path == "" {
-		path = filepath.Join(c.Data, accessFile)
+	if c.AccessLog != "" {
+		return readDenials(c.AccessLog, p)
 	}
+	all, notes, err := readDenials(filepath.Join(c.Data, accessFile), p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, []string{fmt.Sprintf("there is no %s, so denied calls are not split by tool", filepath.Join(c.Data, accessFile))}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	dispatched, more, err := readDenials(filepath.Join(c.Data, dispatchedFile), p)
+	if errors.Is(err, fs.ErrNotExist) { // of a version before, or of nothing but commands
+		err = nil
+	}
+	all.Add(dispatched)
+	return all, append(notes, more...), err
+}
+
+func readDenials(path string, p usage.Period) (chargeback.Denials, []string, error) {
 	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && c.AccessLog == "" {
-		return nil, []string{fmt.Sprintf("there is no %s, so denied calls are not split by tool", path)}, nil
-	}
 	if err != nil {
 		return nil, nil, badUsage(fmt.Errorf("access log: %w", err))
 	}

@@ -312,7 +312,7 @@ func TestExportFromLogsInsights(t *testing.T) {
 		t.Errorf("from the group:\n%s%s\nfrom the file:\n%s", fromGroup, errs, fromFile)
 	}
 	_, errs, code := sekisho(t, "usage", "export", "--data", data, "--access-log-group", "/nobody")
-	if code != exitUsage || !strings.Contains(errs, "there is no such log group; its name is Terraform's output access_log_group") {
+	if code != exitUsage || !strings.Contains(errs, "there is no such log group; the names are Terraform's output denials_log_groups") {
 		t.Errorf("no group: %d %s", code, errs)
 	}
 }

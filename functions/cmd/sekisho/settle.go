@@ -10,8 +10,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/aws/dispatchlog"
 	"sekisho/functions/internal/aws/queue"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/settle"
@@ -19,7 +21,8 @@ import (
 
 type settleCmd struct {
 	storeFlags
-	Queue string `required:"" help:"URL of the queue NAME-settle-undelivered." placeholder:"URL"`
+	Queue       string `required:"" help:"URL of the queue NAME-settle-undelivered." placeholder:"URL"`
+	MCPLogGroup string `name:"mcp-log-group" help:"Log group of mcp, /aws/lambda/NAME-mcp, where mcp dispatches calls itself." placeholder:"NAME"`
 }
 
 // messages is the queue, as this command uses it.
@@ -49,6 +52,9 @@ func (c settleCmd) Run(ctx context.Context, s streams) error {
 		return errors.Join(err, st.close())
 	}
 	h := &settle.Handler{API: api, Store: st.Usage(), Log: zap.NewNop(), Now: time.Now}
+	if c.MCPLogGroup != "" {
+		h.Admissions = &dispatchlog.Log{Client: cloudwatchlogs.NewFromConfig(cfg), Group: c.MCPLogGroup}
+	}
 	return errors.Join(settleQueue(ctx, q, h, s.out), st.close())
 }
 

@@ -33,9 +33,9 @@ type upCmd struct {
 	Timeout  []string      `help:"Timeout of a function, from 1ms to 15m." placeholder:"FUNCTION=DURATION"`
 	Origins  []string      `name:"allow-origin" help:"A web origin whose pages may call /mcp, such as http://localhost:6274; may be given more than once." placeholder:"ORIGIN"`
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
-	// ToolNames is a pointer, so that --applied sees whether it was given.
+	// ToolNames and Dispatch are pointers, so that --applied sees whether they were given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
-	Dispatch  string  `help:"How MCP calls get to their functions: proxy (through the REST API) or direct (mcp admits and invokes by itself)." enum:"proxy,direct" default:"proxy"`
+	Dispatch  *string `help:"How MCP calls get to their functions: proxy (through the REST API), which is the default, or direct (mcp admits and invokes by itself)." enum:"proxy,direct" placeholder:"WAY"`
 	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
 	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
 }
@@ -58,14 +58,18 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
-	dispatching, err := laptop.Dispatching(c.Dispatch)
+	dispatch := boot.Proxy
+	if c.Dispatch != nil {
+		dispatch = *c.Dispatch
+	}
+	dispatching, err := laptop.Dispatching(dispatch)
 	if err != nil {
 		return err
 	}
-	maps.Copy(env, dispatching)
-	if err := c.check(c.Dispatch); err != nil {
+	if err := c.check(dispatch); err != nil {
 		return badUsage(err)
 	}
+	maps.Copy(env, dispatching)
 	maps.Copy(env, c.doorFlags.environment())
 	functions, err := c.functions(env)
 	if err != nil {
@@ -82,7 +86,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer listener.Close()
-	door, err := c.doorFlags.open(c.Door)
+	door, err := c.doorFlags.open(c.kind())
 	if err != nil {
 		return err
 	}

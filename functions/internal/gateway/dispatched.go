@@ -30,9 +30,16 @@ func ParseDispatched(line []byte) (d Dispatched, ok bool) {
 	return d, err == nil && (d.AdmissionID != "" || d.Denial != "")
 }
 
-// AdmittedBy is the filter pattern of the lines about what an invocation admitted.
-func AdmittedBy(invocation string) string {
-	return fmt.Sprintf(`{ $.invocation = %q && $.%s = "%s*" }`, invocation, RecordNames().AdmissionID, usage.AdmissionIDPrefix)
+// MostInvocations are as many as AdmittedBy has room for: a pattern takes 1,024 characters.
+const MostInvocations = 15
+
+// AdmittedBy is the filter pattern of the lines about what some invocations admitted.
+func AdmittedBy(invocations []string) string {
+	terms := make([]string, len(invocations))
+	for i, invocation := range invocations {
+		terms[i] = fmt.Sprintf(`$.invocation = %q`, invocation)
+	}
+	return fmt.Sprintf(`{ (%s) && $.%s = "%s*" }`, strings.Join(terms, " || "), RecordNames().AdmissionID, usage.AdmissionIDPrefix)
 }
 
 // Report is the platform's record of an invocation, as Lambda writes it into a function's log
@@ -43,6 +50,9 @@ type Report struct {
 	Record struct {
 		RequestID string `json:"requestId"`
 		Status    string `json:"status"`
+		Metrics   struct {
+			DurationMs float64 `json:"durationMs"`
+		} `json:"metrics"`
 	} `json:"record"`
 }
 
@@ -61,6 +71,19 @@ func NewReport(at time.Time, invocation, status string) (r Report) {
 func ParseReport(line []byte) (r Report, ok bool) {
 	err := json.Unmarshal(line, &r)
 	return r, err == nil && r.Type == reportType && r.Record.RequestID != ""
+}
+
+// longest is how long Lambda runs a function at most.
+const longest = 15 * time.Minute
+
+// Window is when the lines of the invocation were written: from its start to a little after the
+// report, as clocks differ and lines take a while.
+func (r Report) Window() (from, to time.Time) {
+	took := time.Duration(r.Record.Metrics.DurationMs * float64(time.Millisecond))
+	if took <= 0 || took > longest {
+		took = longest
+	}
+	return r.Time.Add(-took - 10*time.Second), r.Time.Add(time.Minute)
 }
 
 // Failed says that the invocation's caller got no answer.

@@ -89,11 +89,14 @@ func (l *dispatchLog) report(invocation, status string) {
 	}
 }
 
-// Admitted returns the lines of an invocation.
-func (l *dispatchLog) Admitted(_ context.Context, invocation string, _ time.Time) ([]string, error) {
+// Admitted returns the lines of invocations.
+func (l *dispatchLog) Admitted(_ context.Context, failed []gateway.Report) (lines []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.admitted[invocation]), nil
+	for _, report := range failed {
+		lines = append(lines, l.admitted[report.Record.RequestID]...)
+	}
+	return lines, nil
 }
 
 // unsettled reads the lines of a log of an earlier run and finds what has still to be settled.

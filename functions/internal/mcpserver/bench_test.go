@@ -2,7 +2,6 @@ package mcpserver_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/mcpserver"
 )
 
@@ -27,16 +27,22 @@ func benchmark(b *testing.B, headers []string, body string) {
 		c.Client = &http.Client{Transport: instant}
 		c.Log = zap.NewNop()
 	})
-	event := (&exchange{headers: headers, body: body}).event()
+	event := (&exchange{headers: headers, body: body, path: "/mcp"}).event()
 	want := w.event(context.Background(), event)
 	if want.StatusCode != 200 || strings.Contains(want.Body, "isError") {
 		b.Fatalf("got %+v", want)
 	}
 	b.ReportAllocs()
 	b.SetBytes(int64(len(want.Body)))
+	invokeLoop(b, w, event, `{"statusCode":200,`)
+}
+
+// invokeLoop measures invocations, from the event's JSON to the answer's.
+func invokeLoop(b *testing.B, w *world, event events.APIGatewayProxyRequest, want string) {
+	function, payload := gateway.Handler(w.handler, nil), w.encode(event)
 	for b.Loop() {
-		if got := w.event(context.Background(), event); got.StatusCode != 200 {
-			b.Fatal(got)
+		if got, err := function.Invoke(context.Background(), payload); err != nil || !strings.HasPrefix(string(got), want) {
+			b.Fatal(string(got), err)
 		}
 	}
 }
@@ -77,10 +83,7 @@ func BenchmarkList(b *testing.B) {
 func BenchmarkNoKey(b *testing.B) {
 	w := newWorld(b, func(c *mcpserver.Config) { c.Log = zap.NewNop() })
 	event := events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: ping, Headers: map[string]string{"content-type": "application/json"}}
+	event.Path = "/mcp"
 	b.ReportAllocs()
-	for b.Loop() {
-		if got := w.event(context.Background(), event); got.StatusCode != 401 {
-			b.Fatal(fmt.Sprint(got))
-		}
-	}
+	invokeLoop(b, w, event, `{"statusCode":401,`)
 }

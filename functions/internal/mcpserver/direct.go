@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -51,16 +52,17 @@ type direct struct {
 	stops *stops
 }
 
-func newDirect(s *server) direct {
-	return direct{s, *s.Direct, newStops(s.Direct.Braked, s.Now)}
+// newDirect fails if a tool's function is not among those that can be invoked.
+func newDirect(s *server) (direct, error) {
+	for _, t := range s.tools.all {
+		if t.operation != nil && s.Direct.Functions[t.operation.Function] == nil {
+			return direct{}, fmt.Errorf("mcpserver: %s is served by the function %s, which is not among those to invoke", t.name, t.operation.Function)
+		}
+	}
+	return direct{s, *s.Direct, newStops(s.Direct.Braked, s.Now)}, nil
 }
 
 func (d direct) call(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) restAnswer {
-	invoker, ok := d.Functions[op.Function]
-	if !ok {
-		d.Log.Error("no function to invoke", zap.String("operation", op.ID))
-		return d.refused(problem.New(problem.Internal, ""), gateway.Quota{})
-	}
 	if d.stops.stopped(op.Function) {
 		return d.refused(problem.New(problem.Braked, ""), gateway.Quota{})
 	}
@@ -88,7 +90,7 @@ func (d direct) call(ctx context.Context, x *exchange, op *contract.Operation, a
 		x.setSent(nil)
 		return d.refused(problem.New(problem.Internal, ""), gateway.Quota{})
 	}
-	return d.invoke(ctx, x, op, invoker, payload)
+	return d.invoke(ctx, x, op, payload)
 }
 
 func (d direct) event(x *exchange, op *contract.Operation, args map[string]any, said gateway.AuthorizerContext, took time.Duration) ([]byte, error) {
@@ -110,8 +112,8 @@ func (d direct) event(x *exchange, op *contract.Operation, args map[string]any, 
 }
 
 // invoke calls the function, and explains what went wrong as the REST API would.
-func (d direct) invoke(ctx context.Context, x *exchange, op *contract.Operation, invoker backend.Invoker, payload []byte) restAnswer {
-	raw, err := invoker.Invoke(ctx, payload)
+func (d direct) invoke(ctx context.Context, x *exchange, op *contract.Operation, payload []byte) restAnswer {
+	raw, err := d.Functions[op.Function].Invoke(ctx, payload)
 	misconfigured, failed := new(backend.NotInvokedError), new(backend.FailedError)
 	switch {
 	case errors.Is(err, backend.ErrBusy):

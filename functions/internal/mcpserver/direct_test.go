@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -22,21 +23,6 @@ import (
 	"sekisho/functions/internal/mcpserver"
 	"sekisho/functions/internal/usage"
 )
-
-// functions serve every operation with the REST API of a world, as Lambda functions.
-type functions struct{ serve gateway.Func }
-
-func (f functions) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	var event events.APIGatewayProxyRequest
-	if err := json.Unmarshal(payload, &event); err != nil {
-		return nil, err
-	}
-	response, err := f.serve(ctx, event)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(response)
-}
 
 // always admits, and remembers what was given back.
 type always struct {
@@ -85,7 +71,7 @@ func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error)
 
 // byREST answers with the world's REST API.
 func byREST(w *world) backend.Invoker {
-	return functions{gateway.Handler(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.record(r); w.rest(rw, r) }), nil)}
+	return gateway.Handler(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.record(r); w.rest(rw, r) }), nil)
 }
 
 // TestExchangesInDirect: every answer is the proxy's, byte for byte, and functions are asked the same.
@@ -229,6 +215,29 @@ func BenchmarkCallDirect(b *testing.B) {
 			if got := w.event(context.Background(), event); got.StatusCode != 200 || strings.Contains(got.Body, "isError") {
 				b.Fatal(got)
 			}
+		}
+	})
+}
+
+// TestTimeToGiveBack: of a call that lasts as long as mcp may, enough time is left to give it back
+// and to answer.
+func TestTimeToGiveBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, gate := directWorld(t, func(*world) backend.Invoker {
+			return invokerFunc(func(ctx context.Context, _ []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() })
+		}, func(c *mcpserver.Config) { c.Now = time.Now })
+		const limit = 28 * time.Second
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		r := w.event(ctx, events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: legacy("tools/call", lookup), Headers: map[string]string{
+			"content-type": "application/json", "x-api-key": goodKey,
+		}})
+		if !strings.Contains(r.Body, `\"error\":\"timeout\"`) || len(gate.refunded) != 1 {
+			t.Errorf("%s; given back: %+v", r.Body, gate.refunded)
+		}
+		if left := limit - time.Since(start); left < 1500*time.Millisecond {
+			t.Errorf("%s are left", left)
 		}
 	})
 }

@@ -43,7 +43,9 @@ func newServer(c Config) (*server, error) {
 	s.names = s.tools.renamer(c.ToolNames)
 	s.dispatch = proxy{s}
 	if c.Direct != nil {
-		s.dispatch = newDirect(s)
+		if s.dispatch, err = newDirect(s); err != nil {
+			return nil, err
+		}
 	}
 	s.sdk = s.newSDKServer()
 	get := func(*http.Request) *mcp.Server { return s.sdk }

@@ -55,15 +55,28 @@ run "dashboard_and_alarms" {
   }
 }
 
+run "direct_dispatch" {
+  command = plan
+
+  variables {
+    counting = { admissions = "mcp" }
+  }
+
+  assert {
+    condition     = length([for w in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets : w if w.type == "log" && split("'", try(w.properties.query, "''"))[1] == "/aws/lambda/demo-mcp"]) == 3
+    error_message = "What mcp admits, denies and gives back by itself is shown too."
+  }
+}
+
 run "refuses_wrong_values" {
   command = plan
 
   variables {
-    name    = "demo-"
-    alarms  = { refusals_above = -1 }
-    refunds = "nobody"
-    money   = { prices = {}, alarm_usd_per_hour = 1 }
+    name     = "demo-"
+    alarms   = { refusals_above = -1 }
+    counting = { refunds = "nobody" }
+    money    = { prices = {}, alarm_usd_per_hour = 1 }
   }
 
-  expect_failures = [var.name, var.alarms, var.refunds, var.money]
+  expect_failures = [var.name, var.alarms, var.counting, var.money]
 }

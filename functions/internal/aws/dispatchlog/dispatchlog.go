@@ -1,9 +1,10 @@
-// Package dispatchlog finds in CloudWatch Logs what an invocation of mcp admitted.
+// Package dispatchlog finds in CloudWatch Logs what invocations of mcp admitted.
 package dispatchlog
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -39,17 +40,26 @@ func FromEnv(env boot.Env, variable string) (*Log, error) {
 	return &Log{Client: cloudwatchlogs.NewFromConfig(cfg), Group: group, Pauses: pauses}, nil
 }
 
-// The window in which the lines of an invocation lie, around the report of its end: Lambda runs a
-// function for 15 minutes at most.
-const before, after = 16 * time.Minute, time.Minute
-
-// Admitted returns the lines about admissions that an invocation wrote. at is when the platform
-// reported its end.
-func (l *Log) Admitted(ctx context.Context, invocation string, at time.Time) ([]string, error) {
+// Admitted returns the lines about admissions that invocations wrote which failed.
+func (l *Log) Admitted(ctx context.Context, failed []gateway.Report) (lines []string, err error) {
+	missing := slices.Clone(failed)
 	for i := 0; ; i++ {
-		lines, err := l.find(ctx, invocation, at)
-		if err != nil || len(lines) > 0 || i == len(l.Pauses) {
-			return lines, err
+		found := map[string]bool{}
+		for part := range slices.Chunk(missing, gateway.MostInvocations) {
+			more, err := l.find(ctx, part)
+			if err != nil {
+				return nil, err
+			}
+			for _, line := range more {
+				if d, ok := gateway.ParseDispatched([]byte(line)); ok {
+					found[d.Invocation] = true
+				}
+			}
+			lines = append(lines, more...)
+		}
+		missing = slices.DeleteFunc(missing, func(r gateway.Report) bool { return found[r.Record.RequestID] })
+		if len(missing) == 0 || i == len(l.Pauses) {
+			return lines, nil
 		}
 		select {
 		case <-time.After(l.Pauses[i]):
@@ -59,11 +69,22 @@ func (l *Log) Admitted(ctx context.Context, invocation string, at time.Time) ([]
 	}
 }
 
-func (l *Log) find(ctx context.Context, invocation string, at time.Time) (lines []string, err error) {
+func (l *Log) find(ctx context.Context, failed []gateway.Report) (lines []string, err error) {
+	from, to := failed[0].Window()
+	var invocations []string
+	for _, report := range failed {
+		start, end := report.Window()
+		if start.Before(from) {
+			from = start
+		}
+		if end.After(to) {
+			to = end
+		}
+		invocations = append(invocations, report.Record.RequestID)
+	}
 	pages := cloudwatchlogs.NewFilterLogEventsPaginator(l.Client, &cloudwatchlogs.FilterLogEventsInput{
-		LogGroupName:  &l.Group,
-		FilterPattern: aws.String(gateway.AdmittedBy(invocation)),
-		StartTime:     aws.Int64(at.Add(-before).UnixMilli()), EndTime: aws.Int64(at.Add(after).UnixMilli()),
+		LogGroupName: &l.Group, FilterPattern: aws.String(gateway.AdmittedBy(invocations)),
+		StartTime: aws.Int64(from.UnixMilli()), EndTime: aws.Int64(to.UnixMilli()),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

@@ -2,7 +2,10 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -11,22 +14,24 @@ import (
 	"sekisho/functions/internal/gateway"
 )
 
-// Admissions finds the lines that an invocation of mcp wrote of what it admitted. It waits a little
-// for lines that are on their way. at is when the platform reported the end of the invocation.
+// Admissions finds the lines that invocations of mcp wrote of what they admitted. It waits a little
+// for lines that are on their way.
 type Admissions interface {
-	Admitted(ctx context.Context, invocation string, at time.Time) ([]string, error)
+	Admitted(ctx context.Context, failed []gateway.Report) (lines []string, err error)
 }
 
 // records reads a delivery: records of an access log, the like of mcp, and reports of invocations
 // of mcp that gave their callers no answer. What those had admitted is looked up only now.
 func (h *Handler) records(ctx context.Context, lines []events.CloudwatchLogsLogEvent) (records []gateway.AccessRecord, err error) {
+	failed := map[string]gateway.Report{}
 	for _, line := range lines {
 		if report, ok := gateway.ParseReport([]byte(line.Message)); ok {
-			unanswered, err := h.unanswered(ctx, report, time.UnixMilli(line.Timestamp))
-			if err != nil {
-				return nil, fmt.Errorf("find what invocation %s admitted: %w", report.Record.RequestID, err)
+			if report.Time.IsZero() {
+				report.Time = time.UnixMilli(line.Timestamp)
 			}
-			records = append(records, unanswered...)
+			if report.Failed() {
+				failed[report.Record.RequestID] = report
+			}
 			continue
 		}
 		record, err := gateway.ParseAccessRecord([]byte(line.Message))
@@ -36,21 +41,26 @@ func (h *Handler) records(ctx context.Context, lines []events.CloudwatchLogsLogE
 		}
 		records = append(records, record)
 	}
-	return records, nil
+	unanswered, err := h.unanswered(ctx, failed)
+	return append(records, unanswered...), err
 }
 
-// unanswered are the records of the calls that an invocation had admitted, as failed: whatever
+// unanswered are the records of the calls that failed invocations had admitted, as failed: whatever
 // became of them, nobody heard. A denial or a crossing among them was delivered by itself.
-func (h *Handler) unanswered(ctx context.Context, report gateway.Report, at time.Time) (records []gateway.AccessRecord, err error) {
-	if h.Admissions == nil || !report.Failed() {
+func (h *Handler) unanswered(ctx context.Context, failed map[string]gateway.Report) (records []gateway.AccessRecord, err error) {
+	switch {
+	case len(failed) == 0:
 		return nil, nil
+	case h.Admissions == nil: // they must not be taken for settled
+		return nil, errors.New("the log group of mcp is not known")
 	}
-	lines, err := h.Admissions.Admitted(ctx, report.Record.RequestID, at)
+	lines, err := h.Admissions.Admitted(ctx, slices.Collect(maps.Values(failed)))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find what %d invocations admitted: %w", len(failed), err)
 	}
 	for _, line := range lines {
-		if d, ok := gateway.ParseDispatched([]byte(line)); ok && d.Invocation == report.Record.RequestID {
+		d, ok := gateway.ParseDispatched([]byte(line))
+		if _, due := failed[d.Invocation]; ok && due {
 			d.Crossed, d.Denial = "", ""
 			records = append(records, d.AccessRecord.Failed())
 		}

@@ -33,6 +33,13 @@ type Subject struct{ Meter, Operation string }
 // Denials counts denied calls.
 type Denials map[Subject]int64
 
+// Add counts those of another log too.
+func (d Denials) Add(more Denials) {
+	for subject, n := range more {
+		d[subject] += n
+	}
+}
+
 // Meter is a meter with the owner of its newest key, and its counters.
 type Meter struct {
 	ID, User, Plan, Name string

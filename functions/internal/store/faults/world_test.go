@@ -25,6 +25,8 @@ type run struct {
 	// Share of a hundred requests that meet a fault of Kinds.
 	Share int
 	Kinds []fault
+	// Direct: mcp dispatches the calls itself; else they pass an authorizer.
+	Direct bool
 }
 
 // instances are how many authorizers there are, skew how far their clocks differ.
@@ -49,6 +51,8 @@ type call struct {
 	grant                 usage.Grant
 	err                   error
 	failed, unstarted     bool
+	// lasts is how long the function takes, where mcp dispatches.
+	lasts time.Duration
 	// refunded: settle was told so, or that it had been before.
 	outcome usage.Outcome
 }
@@ -78,6 +82,7 @@ type world struct {
 	// start is the virtual clock's; base is the instant that stands for it, near a turn.
 	start, base time.Time
 	wire        *wire
+	servers     []*server
 	gates       []*usage.Gate
 	settle      usage.Store
 	plans       map[string]usage.Limits
@@ -123,6 +128,9 @@ func simulateOver(t *testing.T, r run, strip func(string) string, open func(*wir
 		w = &world{run: r, start: time.Now(), plans: map[string]usage.Limits{}}
 		// 20 s of traffic around a turn.
 		w.base = turns[random.IntN(len(turns))].Add(-time.Duration(random.Int64N(int64(20 * time.Second))))
+		for i := range planSet {
+			w.plans[fmt.Sprintf("key_%d", i)] = planSet[i]
+		}
 		w.wire = &wire{store: dynamotest.New(), kinds: r.Kinds, share: r.Share, seed: r.Seed, strip: strip}
 		store := func() usage.Store { return open(w.wire) }
 		for range instances {
@@ -130,8 +138,10 @@ func simulateOver(t *testing.T, r run, strip func(string) string, open func(*wir
 			w.gates = append(w.gates, usage.NewGate(named{store()}, func() time.Time { return w.now().Add(off) }, time.Second))
 		}
 		w.settle = store()
-		for i := range planSet {
-			w.plans[fmt.Sprintf("key_%d", i)] = planSet[i]
+		if r.Direct {
+			for _, gate := range w.gates {
+				w.servers = append(w.servers, newServer(w, gate, store(), w.now))
+			}
 		}
 		w.traffic(random)
 		w.wire.late.Wait()
@@ -159,16 +169,22 @@ func (w *world) traffic(random *rand.Rand) {
 		if random.IntN(3) == 0 { // bursts, as agents make them
 			at = at.Truncate(6*time.Second) + time.Duration(random.Int64N(int64(30*time.Millisecond)))
 		}
-		gate := w.gates[random.IntN(instances)]
-		agents.Go(func() { w.one(c, own, gate, at) })
+		instance := random.IntN(instances)
+		agents.Go(func() {
+			time.Sleep(at)
+			if w.Direct {
+				w.servers[instance].one(c, own)
+			} else {
+				w.one(c, own, w.gates[instance])
+			}
+		})
 	}
 	agents.Wait()
 	w.settleRest()
 }
 
 // one is the life of a call: admission, handler, access record, settlement.
-func (w *world) one(c *call, random *rand.Rand, gate *usage.Gate, at time.Duration) {
-	time.Sleep(at)
+func (w *world) one(c *call, random *rand.Rand, gate *usage.Gate) {
 	c.asked = w.now()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	c.grant, c.err = gate.Admit(context.WithValue(ctx, callKey{}, c), c.meter, c.operation, c.units, w.plans[c.meter])
