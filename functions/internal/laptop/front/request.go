@@ -53,8 +53,8 @@ func NewTraceID(now time.Time) string {
 	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)
 }
 
-// Forwarded are the headers that a gateway says itself, whatever the client claims: who called, at
-// domain, and how. A host and port that r came in on are in domain.
+// Forwarded are the headers that a gateway sets itself, whatever the client claims. domain is the
+// gateway's host, with its port.
 func Forwarded(r *http.Request, domain string, now time.Time) map[string]string {
 	proto, port := "http", "80"
 	if r.TLS != nil {

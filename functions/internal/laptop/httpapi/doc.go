@@ -1,7 +1,7 @@
 // Package httpapi is the laptop's stand-in for the two other doors to a function: an HTTP API, and
 // a function URL that streams. Both hand over payload format 2.0, and neither has an authorizer,
-// mock integrations or gateway responses of one's own: what they say by themselves can't be put
-// into words that help an agent. That is, for an HTTP API and for a function URL:
+// mock integrations or gateway responses: what they say by themselves can't be put into words that
+// help an agent. First an HTTP API's words, then a function URL's:
 //
 //   - no such route: 404 {"message":"Not Found"}; a function URL has no routes.
 //   - over the throttle of a route: 429 {"message":"Too Many Requests"}; a function URL has none.

@@ -33,7 +33,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// HTTPAPI is what an HTTP API has and a function URL has not.
+// HTTPAPI is what an HTTP API has and a function URL lacks.
 type HTTPAPI struct {
 	// Routes are those of the API, such as ANY /mcp. Paths are taken as they are: one with a
 	// final slash is another.
@@ -62,7 +62,7 @@ type kind interface {
 	serve(d *Door, w http.ResponseWriter, payload []byte) error
 	// refuse answers in the place of the function.
 	refuse(w http.ResponseWriter, err error)
-	// name the request, for those who look for it in logs.
+	// sign gives the answer the request's ID, to look it up in logs by.
 	sign(h http.Header, id string)
 }
 
