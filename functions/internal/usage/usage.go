@@ -66,6 +66,8 @@ type Counts struct {
 	// Denied calls over a limit. It lags by minutes and may miss or repeat a few: it
 	// informs, it decides nothing.
 	Denied int64
+	// TAT is the state of the rate after the last call of the month, 0 if none was rated.
+	TAT int64
 	// Operations by their codes.
 	Operations map[string]OperationCounts
 }
