@@ -102,6 +102,7 @@ locals {
         SEKISHO_ACCOUNTS_TABLE = module.usage.names.accounts
         SEKISHO_USAGE_TABLE    = module.usage.names.usage
         SEKISHO_PLANS          = local.plans
+        SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
       statements = [
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },

@@ -82,6 +82,8 @@ locals {
     paths                                 = local.paths
     components                            = { securitySchemes = local.security_schemes }
     x-amazon-apigateway-gateway-responses = local.contract.x-amazon-apigateway-gateway-responses
+
+    x-amazon-apigateway-minimum-compression-size = local.contract.x-amazon-apigateway-minimum-compression-size
   }
 
   body = jsonencode(local.description)

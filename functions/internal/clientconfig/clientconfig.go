@@ -17,7 +17,7 @@ type Client struct {
 func Clients() []Client {
 	return []Client{
 		{"claude-code", "Claude Code", "", `claude mcp add --transport http sekisho {api}/mcp --header "x-api-key: {key}"`},
-		{"claude", "Claude, as a custom connector", "", "{api}/mcp\nx-api-key: {key}"},
+		{"claude", "Claude connectors", "", "{api}/mcp\nx-api-key: {key}"},
 		{"cursor", "Cursor", ".cursor/mcp.json", `{"mcpServers":{"sekisho":{"url":"{api}/mcp","headers":{"x-api-key":"{key}"}}}}`},
 		{"vscode", "VS Code", ".vscode/mcp.json", `{"servers":{"sekisho":{"type":"http","url":"{api}/mcp","headers":{"x-api-key":"{key}"}}}}`},
 		{"inspector", "MCP Inspector", "", `npx @modelcontextprotocol/inspector --cli {api}/mcp --transport http --header "x-api-key: {key}" --method tools/list`},

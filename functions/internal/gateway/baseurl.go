@@ -71,7 +71,7 @@ func SameOrigin(event *events.APIGatewayProxyRequest, origin string) bool {
 	domain := event.RequestContext.DomainName
 	if local(domain) {
 		_, port, _ := net.SplitHostPort(domain)
-		return u.Scheme == "http" && loopback(u.Host) && u.Port() == port
+		return (u.Scheme == "http" || u.Scheme == "https") && loopback(u.Host) && u.Port() == port
 	}
 	return u.Scheme == "https" && strings.EqualFold(u.Host, domain)
 }

@@ -57,6 +57,7 @@ func Run(t *testing.T, target Target) {
 		{"WithoutAKey", testWithoutKey},
 		{"RevokedAndRotated", testRevoked},
 		{"ToolSettings", testToolSettings},
+		{"SettingsOfTwo", testSettingsOfTwo},
 		{"BadInputREST", testBadInputREST},
 		{"BadInputMCP", testBadInputMCP},
 		{"EveryTool", testEveryTool},

@@ -73,13 +73,14 @@ export async function call(request, { query = "", body, headers = {}, withKey = 
   }
   let answer = {};
   try { answer = JSON.parse(text); } catch { /* an answer that is not JSON has no members */ }
-  if (!response.ok) throw new Failed(kindOf(response.status, answer), response.status, answer ?? {});
+  if (!response.ok) throw failedWith(response.status, answer);
   return { body: answer, etag: response.headers.get("etag"), status: response.status };
 }
 
-function kindOf(status, answer) {
-  // Over MCP the problem is the data of a JSON-RPC error.
-  const code = answer?.error?.data?.error ?? answer?.error;
-  if (typeof code === "string" && Object.hasOwn(kinds, code)) return kinds[code];
-  return { 401: "unauthorized", 412: "changed", 429: "throttled" }[status] ?? "failed";
+// failedWith reads the problem in an answer; over MCP it is the data of a JSON-RPC error.
+function failedWith(status, answer) {
+  const problem = answer?.error?.data ?? answer ?? {};
+  const code = typeof problem.error === "string" ? problem.error : "";
+  const kind = Object.hasOwn(kinds, code) ? kinds[code] : { 401: "unauthorized", 412: "changed", 429: "throttled" }[status] ?? "failed";
+  return new Failed(kind, status, { ...problem, error: code });
 }

@@ -37,7 +37,7 @@ function draw(element, names, values, limit, unit, format) {
   ];
   const data = [names.map((_, at) => at), values];
   return new uPlot({
-    ...size(element), series, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
+    ...size(element), series, legend: { show: false }, cursor: { show: false }, padding: [8, 26, 0, 0],
     scales: { x: { time: false, range: [-0.6, names.length - 0.4] }, y: { range: [0, most * 1.08] } },
     axes: [
       { ...axis, size: 28, grid: { show: false }, space: 44, splits: () => spread(names.length, element.clientWidth), values: (_, at) => at.map((n) => names[n] ?? "") },
@@ -62,7 +62,7 @@ function draw(element, names, values, limit, unit, format) {
 
 // spread picks as many names as there is room for, the last one among them.
 function spread(count, width) {
-  const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor((width - 60) / 52))));
+  const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor((width - 60) / 66))));
   return Array.from({ length: count }, (_, at) => at).filter((at) => (count - 1 - at) % step === 0);
 }
 

@@ -34,6 +34,7 @@ export async function diagnosis(page) {
     if (run.getAttribute("aria-disabled") === "true") return;
     run.setAttribute("aria-disabled", "true");
     verdict.textContent = "";
+    page.clearNotice("braked");
     for (const one of Object.values(rows)) one.set("waiting");
     const good = await runAll(page, rows);
     if (good === null) return; // signed out meanwhile

@@ -13,8 +13,12 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-// label shows text from the API. It keeps its direction to itself: marks in it can't reorder the page.
-export const label = (text, attributes = {}) => h("bdi", { dir: "auto", class: "label", ...attributes }, String(text));
+// plain makes characters visible that show nothing themselves, or turn the text around them about.
+export const plain = (text) =>
+  String(text).replace(/[\p{Cc}\p{Bidi_Control}]/gu, (mark) => `[U+${mark.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+
+// label shows text from the API, in a direction of its own.
+export const label = (text) => h("bdi", { dir: "auto", class: "label" }, plain(text));
 
 export const byId = (id) => document.getElementById(id);
 

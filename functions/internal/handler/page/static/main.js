@@ -26,6 +26,8 @@ import { connect } from "./connect.js";
 import { diagnosis } from "./diagnosis.js";
 
 const views = { usage, tools, connect, diagnosis };
+// passing are the notices that the next answer makes untrue.
+const passing = ["offline", "timeout", "throttled", "unavailable", "failed"];
 const staleAfter = 60000, longestTimer = 2 ** 31 - 1;
 
 let view = "usage";
@@ -58,6 +60,8 @@ async function load(request, options = {}) {
     onSlow: () => { setState("slow"); notice("slow", t("notice.slow")); },
   }).finally(() => clearNotice("slow"));
   if (options.withKey !== false) accepted = true;
+  for (const kind of passing) clearNotice(kind);
+  if (document.body.dataset.state !== "loading") setState("ready");
   return answer;
 }
 
@@ -77,7 +81,6 @@ async function render() {
     content.dataset.shows = view;
     if (focused) byId(focused)?.focus({ preventScroll: true });
     loadedAt = Date.now();
-    for (const kind of ["offline", "timeout", "throttled", "unavailable", "failed"]) clearNotice(kind);
     setState("ready");
   } catch (error) {
     if (mine === turn) report(error);

@@ -1,6 +1,6 @@
 // Which tools are on. A switch is saved at once, and goes back if that fails.
 import { Failed, requests } from "./api.js";
-import { announce, h, label } from "./dom.js";
+import { announce, h, label, plain } from "./dom.js";
 import { around, number, t } from "./language.js";
 
 const put = "PUT v1/user/tool-settings";
@@ -30,7 +30,7 @@ function category(board, name) {
   const input = h("input", { type: "checkbox", role: "switch", onchange: () => change(board, name, element, (off) => switchCategory(off, name, members(), input.checked)) });
   const element = h("section", { class: "card", "data-category": name },
     h("h2", {}, h("label", { class: "switch" }, input, h("span", {}, around("tools.category", "category", label(name))))),
-    h("ul", { class: "tools" }, members().map((tool) => row(board, tool))));
+    h("ul", { class: "tools" }, members().map((tool) => row(board, tool, `about-${board.settings.tools.indexOf(tool)}`))));
   board.switches.push(() => {
     const on = members().filter((tool) => tool.enabled).length;
     input.checked = on > 0;
@@ -39,11 +39,11 @@ function category(board, name) {
   return element;
 }
 
-function row(board, { name, category: of, description, units, list_bytes, estimated_tokens }) {
-  const input = h("input", { type: "checkbox", role: "switch", "aria-describedby": `about-${name}` });
+function row(board, { name, category: of, description, units, list_bytes, estimated_tokens }, about) {
+  const input = h("input", { type: "checkbox", role: "switch", "aria-describedby": about });
   const element = h("li", { "data-tool": name },
     h("label", { class: "switch" }, input, label(name)),
-    h("p", { id: `about-${name}`, class: "about" }, label(description)),
+    h("p", { id: about, class: "about" }, label(description)),
     h("p", { class: "soft" }, units > 0 ? t("tools.units", { units: number(units) }) : t("tools.free"), " · ",
       t("tools.size", { bytes: number(list_bytes), tokens: number(estimated_tokens) })));
   input.addEventListener("change", () => change(board, name, element, (off) => switchTool(off, name, of, board.settings.tools, input.checked)));
@@ -82,12 +82,12 @@ async function save(board, name, make) {
   board.page.clearNotice("merged");
   try {
     const merged = await write(board, make);
-    if (merged) board.page.notice("merged", t("tools.merged", { name }));
-    announce(t("tools.saved", { name }));
+    if (merged) board.page.notice("merged", t("tools.merged", { name: plain(name) }));
+    announce(t("tools.saved", { name: plain(name) }));
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     if (error.kind === "unauthorized") return board.page.report(error);
-    board.page.notice("taken-back", t("tools.taken-back", { name }));
+    board.page.notice("taken-back", t("tools.taken-back", { name: plain(name) }));
     board.page.report(error);
   }
 }
