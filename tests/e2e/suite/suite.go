@@ -58,6 +58,7 @@ func Run(t *testing.T, target Target) {
 		{"RevokedAndRotated", testRevoked},
 		{"ToolSettings", testToolSettings},
 		{"SettingsOfTwo", testSettingsOfTwo},
+		{"Page", testPage},
 		{"BadInputREST", testBadInputREST},
 		{"BadInputMCP", testBadInputMCP},
 		{"EveryTool", testEveryTool},
