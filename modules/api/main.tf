@@ -9,7 +9,7 @@ resource "aws_api_gateway_rest_api" "this" {
   fail_on_warnings             = true
   disable_execute_api_endpoint = local.default_address_off
   # The provider sends this; what the body says of it is for the laptop.
-  minimum_compression_size = local.contract.x-amazon-apigateway-minimum-compression-size
+  minimum_compression_size = local.min_compressed
   tags                     = var.location.tags
 
   endpoint_configuration {
