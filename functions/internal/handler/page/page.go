@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -109,28 +110,34 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		panic("there is no event")
 	}
-	name, content := s.find(event)
 	for header, value := range headers {
 		w.Header().Set(header, value)
 	}
-	status := http.StatusOK
-	switch tag := entityTag(content); {
-	case name == "":
-		status = http.StatusNotFound
-		w.Header().Set("Content-Type", problem.ContentType)
-		content = problem.New(problem.RouteNotFound, "").JSON()
-	case slices.Contains(r.Header.Values("If-None-Match"), tag):
-		status, content = http.StatusNotModified, nil
-		fallthrough
-	default:
-		w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
-		w.Header().Set("Cache-Control", s.cacheControl(event))
-		w.Header().Set("ETag", tag)
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(content) // into memory
+	name, status := s.send(w, r, event)
 	s.log.Info("call", zap.String("request_id", event.RequestContext.ExtendedRequestID), zap.String("file", name),
 		zap.Int("status", status), zap.Int64("ms", s.now().Sub(started).Milliseconds()))
+}
+
+// send answers with the file that an event asks for, and returns its name, "" if there is none.
+func (s *site) send(w http.ResponseWriter, r *http.Request, event *events.APIGatewayProxyRequest) (name string, status int) {
+	name, content := s.find(event)
+	if name == "" {
+		p := problem.New(problem.RouteNotFound, "")
+		w.Header().Set("Content-Type", problem.ContentType)
+		w.WriteHeader(p.Status)
+		_, _ = w.Write(p.JSON()) // into memory, as below
+		return "", p.Status
+	}
+	tag := entityTag(content)
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", s.cacheControl(event))
+	w.Header().Set("ETag", tag)
+	if strings.Contains(strings.Join(r.Header.Values("If-None-Match"), ","), tag) { // weak ones match too
+		w.WriteHeader(http.StatusNotModified)
+		return name, http.StatusNotModified
+	}
+	_, _ = w.Write(content)
+	return name, http.StatusOK
 }
 
 // find returns the file that an event asks for; its name is "" if there is none.

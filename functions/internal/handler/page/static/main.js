@@ -18,7 +18,7 @@
 //                         #verdict
 //   #announcer            what a screen reader hears
 import { Failed, call, canBeKey, hasKey, keptKey, useKey } from "./api.js";
-import { byId, h } from "./dom.js";
+import { announce, byId, h } from "./dom.js";
 import { currentLanguage, setLanguage, t } from "./language.js";
 import { usage } from "./usage.js";
 import { tools } from "./tools.js";
@@ -76,6 +76,7 @@ async function render() {
   try {
     const element = await views[view](page);
     if (mine !== turn) return;
+    if (content.dataset.shows !== view) announce(t(`view.${view}`));
     const focused = document.activeElement?.id;
     content.replaceChildren(element);
     content.dataset.shows = view;

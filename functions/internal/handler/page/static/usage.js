@@ -17,7 +17,7 @@ export async function usage(page) {
       h("h1", {}, t("view.usage")),
       h("p", { class: "soft" }, ...around("plan", "plan", label(history.plan)), " · ", t("as-of", { time: dateTime(Date.parse(history.now)) })),
       h("button", { type: "button", id: "refresh", onclick: () => page.render() }, t("refresh"))),
-    h("section", { class: "gauges", "aria-label": t("limit.monthly") },
+    h("div", { class: "gauges" },
       history.limits.map((limit) => gauge(limit, now)),
       history.limits.some((limit) => limit.limit_period === "monthly") ? null
         : h("p", { class: "card", id: "no-limit" }, t("used.unlimited", { used: number(month.used) }), " ", history.limits.length === 0 ? t("limit.none") : "")),
