@@ -55,13 +55,13 @@ const kinds = {
 
 // call sends "METHOD path" and resolves with { body, etag, status }, or rejects with a Failed.
 // onSlow is called if no answer has come after three seconds.
-export async function call(request, { query = "", body, headers = {}, withKey = true, onSlow } = {}) {
+export async function call(request, { query = "", body, headers = {}, withKey = true, cache = "no-store", onSlow } = {}) {
   const [method, path] = request.split(" ");
   const slow = setTimeout(() => onSlow?.(), slowAfter);
   let response, text;
   try {
-    response = await fetch(`${base}/${path}${query}`, {
-      method, cache: "no-store", credentials: "omit", redirect: "error", signal: AbortSignal.timeout(abortAfter),
+    response = await fetch(new URL(path + query, `${base}/`), {
+      method, cache, credentials: "omit", redirect: "error", signal: AbortSignal.timeout(abortAfter),
       headers: { ...(withKey ? { "x-api-key": key } : {}), ...(body ? { "content-type": "application/json" } : {}), ...headers },
       body: body ? JSON.stringify(body) : undefined,
     });

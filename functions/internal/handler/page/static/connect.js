@@ -7,7 +7,7 @@ const placeholder = "YOUR_KEY";
 let clients;
 
 export async function connect(page) {
-  clients ??= await (await fetch(new URL("clients.json", import.meta.url))).json();
+  clients ??= (await page.load(`GET ${new URL("clients.json", import.meta.url)}`, { withKey: false, cache: "default" })).body;
   const put = h("input", { id: "put-key", type: "checkbox" });
   const texts = [];
   put.addEventListener("change", () => {

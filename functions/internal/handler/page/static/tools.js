@@ -71,7 +71,7 @@ function switchCategory(off, name, members, on) {
 function change(board, name, element, make) {
   element.dataset.saving = "yes";
   announce(t("tools.saving"));
-  board.saving = board.saving.then(() => save(board, name, make)).finally(() => {
+  board.saving = board.saving.catch(() => {}).then(() => save(board, name, make)).finally(() => {
     delete element.dataset.saving;
     show(board);
   });
