@@ -101,7 +101,7 @@ func entityTag(s account.Settings) string {
 	return `"` + hex.EncodeToString(hash[:8]) + `"`
 }
 
-// check refuses names that stand for nothing: a typo would leave a tool on.
+// check refuses unknown names: a typo would leave a tool on.
 func (h *Handler) check(s account.Settings) error {
 	categories := h.API.ToolCategories()
 	for _, name := range s.DisabledTools {

@@ -101,7 +101,7 @@ func TestAddresses(t *testing.T) {
 }
 
 // TestFiles: each comes with its type, to be kept for good under the right version only, and is not
-// sent again to who has it.
+// sent again to a browser that has it.
 func TestFiles(t *testing.T) {
 	s := files(t)
 	for name := range s.files {
@@ -130,7 +130,7 @@ func TestFiles(t *testing.T) {
 	}
 	page := get(t, "/live", "", "", nil)
 	if page.Headers["Cache-Control"] != "no-cache" || get(t, "/live", "", "", map[string]string{"If-None-Match": page.Headers["Etag"]}).StatusCode != http.StatusNotModified {
-		t.Error("the page is kept, or sent again to who has it")
+		t.Error("the page is kept, or sent again to a browser that has it")
 	}
 	if elsewhere := get(t, "/other", "", "", nil); elsewhere.Headers["Etag"] == page.Headers["Etag"] {
 		t.Error("two pages have one ETag")
@@ -138,7 +138,7 @@ func TestFiles(t *testing.T) {
 }
 
 // TestHeaders: whatever the answer is, a browser takes scripts and styles from this API alone, asks
-// nobody else, is told of no cookie and makes no HTML of text.
+// nobody else, gets no cookie and makes no HTML of text.
 func TestHeaders(t *testing.T) {
 	s := files(t)
 	for _, name := range []string{"", "main.js", "style.css", clients, "nothing"} {

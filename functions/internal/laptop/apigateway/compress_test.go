@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// TestCompress: what an integration answers is packed from the minimum size on, for who asks for it.
+// TestCompress: what an integration answers is packed from the minimum size on, if the client asks.
 func TestCompress(t *testing.T) {
 	body := strings.Repeat("a", 100)
 	encoding := ""
