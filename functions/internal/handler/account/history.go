@@ -62,9 +62,6 @@ type UsageOfDay struct {
 	Used int64  `json:"used"`
 }
 
-// months of the history, the current one included.
-const months = 13
-
 // history reads all months in one request to the store: those before the current one don't
 // change, and there are no more of them than the counters are kept for.
 func (h *Handler) history(ctx context.Context, call rest.Call, query HistoryQuery) (History, error) {
@@ -73,20 +70,16 @@ func (h *Handler) history(ctx context.Context, call rest.Call, query HistoryQuer
 		return History{}, err
 	}
 	at := h.Now()
-	now := usage.PeriodOf(at)
-	asked := now
+	periods := usage.History(at)
+	asked := periods[0]
 	if query.Month != "" {
 		if asked, err = usage.ParsePeriod(query.Month); err != nil {
 			return History{}, problem.New(problem.InvalidArgument, "month: "+err.Error())
 		}
 	}
-	periods := make([]usage.Period, months)
-	for i := range periods {
-		periods[i] = now.Before(i)
-	}
 	place := slices.Index(periods, asked)
 	if place < 0 {
-		return History{}, problem.Newf(problem.OutOfRange, "month: the months from %s to %s are kept; leave month out for the current one.", periods[months-1], now)
+		return History{}, problem.Newf(problem.OutOfRange, "month: the months from %s to %s are kept; leave month out for the current one.", periods[len(periods)-1], periods[0])
 	}
 	counts, err := h.Usage.Counts(ctx, call.Caller.Meter, periods...)
 	if err != nil {
