@@ -36,7 +36,7 @@ export async function diagnosis(page) {
     verdict.textContent = "";
     page.clearNotice("braked");
     for (const one of Object.values(rows)) one.set("waiting");
-    const good = await runAll(page, rows);
+    const good = await runAll(page, rows, () => run.click());
     if (good === null) return; // signed out meanwhile
     verdict.textContent = good ? t("diagnosis.good") : t("diagnosis.bad");
     announce(verdict.textContent);
@@ -47,7 +47,7 @@ export async function diagnosis(page) {
     h("ol", { class: "checks card" }, Object.values(rows).map((one) => one.element)), verdict);
 }
 
-async function runAll(page, rows) {
+async function runAll(page, rows, again) {
   const told = {};
   let good = true, revoked = null;
   for (const [name, check] of Object.entries(checks)) {
@@ -60,7 +60,7 @@ async function runAll(page, rows) {
       told.failed = error;
       rows[name].set("bad", reason(error), performance.now() - began);
       if (error.kind === "unauthorized") revoked = error;
-      if (error.kind === "braked") page.report(error, () => {});
+      if (error.kind === "braked") page.report(error, again);
     }
     page.clearNotice("slow");
   }

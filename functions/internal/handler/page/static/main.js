@@ -72,7 +72,7 @@ async function render() {
   clearTimeout(retryTimer);
   setState("loading");
   const content = byId("content");
-  if (content.dataset.shows !== view) content.replaceChildren(h("p", { class: "loading" }, t("loading")));
+  if (content.dataset.shows !== view) content.replaceChildren(h("h1", {}, t(`view.${view}`)), h("p", { class: "loading" }, t("loading")));
   try {
     const element = await views[view](page);
     if (mine !== turn) return;

@@ -27,14 +27,19 @@ function sumOf({ tools: all }) {
 
 function category(board, name) {
   const members = () => board.settings.tools.filter((tool) => tool.category === name);
-  const input = h("input", { type: "checkbox", role: "switch", onchange: () => change(board, name, element, (off) => switchCategory(off, name, members(), input.checked)) });
+  const input = h("input", { type: "checkbox", role: "switch", onchange: () => {
+    const on = input.checked; // now: the switch may have moved on by the time that this is saved
+    change(board, name, element, (off) => switchCategory(off, name, members(), on));
+  } });
   const element = h("section", { class: "card", "data-category": name },
     h("h2", {}, h("label", { class: "switch" }, input, h("span", {}, around("tools.category", "category", label(name))))),
     h("ul", { class: "tools" }, members().map((tool) => row(board, tool, `about-${board.settings.tools.indexOf(tool)}`))));
   board.switches.push(() => {
+    if (element.dataset.saving) return;
     const on = members().filter((tool) => tool.enabled).length;
-    input.checked = on > 0;
-    input.indeterminate = on > 0 && on < members().length;
+    // A switch that is neither is off for a screen reader (WAI-ARIA, role switch), and goes on next.
+    input.checked = on === members().length;
+    input.indeterminate = on > 0 && !input.checked;
   });
   return element;
 }
@@ -46,8 +51,11 @@ function row(board, { name, category: of, description, units, list_bytes, estima
     h("p", { id: about, class: "about" }, label(description)),
     h("p", { class: "soft" }, units > 0 ? t("tools.units", { units: number(units) }) : t("tools.free"), " · ",
       t("tools.size", { bytes: number(list_bytes), tokens: number(estimated_tokens) })));
-  input.addEventListener("change", () => change(board, name, element, (off) => switchTool(off, name, of, board.settings.tools, input.checked)));
-  board.switches.push(() => { input.checked = board.settings.tools.find((tool) => tool.name === name)?.enabled ?? false; });
+  input.addEventListener("change", () => {
+    const on = input.checked;
+    change(board, name, element, (off) => switchTool(off, name, of, board.settings.tools, on));
+  });
+  board.switches.push(() => { if (!element.dataset.saving) input.checked = board.settings.tools.find((tool) => tool.name === name)?.enabled ?? false; });
   return element;
 }
 
