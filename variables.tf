@@ -156,7 +156,7 @@ variable "settings" {
 variable "mcp" {
   description = <<-EOT
     How MCP is served.
-      - dispatch: how a tool call gets to its function. proxy, the default: mcp calls the REST API with the caller's key, and holds no right but to read keys. direct: mcp counts the call by itself and invokes the function, which costs one request of the gateway and one function less; it may then invoke every function that serves calls, and write to the usage table.
+      - dispatch: how a tool call gets to its function. proxy, the default: mcp calls the REST API with the caller's key, and holds no right but to read keys. direct: mcp counts the call by itself and invokes the function, which costs one request of the gateway and one function less; it may then invoke every function that serves tools, and write to the usage table.
       - door: what stands before mcp: rest, the REST API.
   EOT
   type = object({

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/clientconfig"
 )
 
 // announcement is what `sekisho up` prints when it is ready: addresses, new keys, and client
 // configuration to paste.
 func announcement(base, upstream, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\nThe tools external.* call %s\n\n", base, base, data, upstream)
+	fmt.Fprintf(&b, "Sekisho is ready.\n\n  Page  %[1]s/\n  MCP   %[1]s/mcp\n  REST  %[1]s/v1/health\n  Logs  %[2]s/log.jsonl\n\nThe tools external.* call %[3]s\n\n", base, data, upstream)
 	key := "YOUR_KEY"
 	if len(created) == 0 {
 		fmt.Fprintf(&b, "The keys in %s were shown when they were created. To create another:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])
@@ -31,24 +32,16 @@ func announcement(base, upstream, data string, plans account.Plans, created map[
 
 // clientConfiguration is configuration to paste into clients.
 func clientConfiguration(base, key string) string {
-	return fmt.Sprintf(`Claude Code:
-
-  claude mcp add --transport http sekisho %[1]s/mcp --header "x-api-key: %[2]s"
-
-Cursor, in .cursor/mcp.json:
-
-  {"mcpServers":{"sekisho":{"url":"%[1]s/mcp","headers":{"x-api-key":"%[2]s"}}}}
-
-MCP Inspector:
-
-  npx @modelcontextprotocol/inspector --cli %[1]s/mcp --transport http --header "x-api-key: %[2]s" --method tools/list
-
-curl:
-
-  curl -H "x-api-key: %[2]s" %[1]s/v1/postal/100-0001
-
-Stop with Ctrl-C.
-`, base, key)
+	var b strings.Builder
+	for _, c := range clientconfig.Clients() {
+		b.WriteString(c.Name)
+		if c.Where != "" {
+			b.WriteString(", in " + c.Where)
+		}
+		b.WriteString(":\n\n  " + strings.ReplaceAll(c.For(base, key), "\n", "\n  ") + "\n\n")
+	}
+	b.WriteString("Stop with Ctrl-C.\n")
+	return b.String()
 }
 
 // firstOf returns the key on a plan if there is one, else any key.

@@ -140,7 +140,7 @@ func (c upCmd) announceApplied(w io.Writer, base string, d *deployment) error {
 		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  MCP   %s/mcp\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", base, base, c.Data)
+	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  Page  %[1]s/\n  MCP   %[1]s/mcp\n  REST  %[1]s/v1/health\n  Logs  %[2]s/log.jsonl\n\n", base, c.Data)
 	if len(d.leftOut) > 0 {
 		fmt.Fprintf(&b, "Left out because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
 	}
