@@ -25,7 +25,7 @@ prove:
 test-aws:
 	scripts/test-aws
 
-# Official conformance suites; needs npm.
+# Official conformance suites, real clients, and the page in a real browser; needs npm.
 interop:
 	scripts/interop
 

@@ -104,9 +104,9 @@ locals {
     ]
   }
 
-  # Direct dispatch: mcp invokes what serves calls, gives back what failed, and reads whether the
+  # Direct dispatch: mcp invokes what serves tools, gives back what failed, and reads whether the
   # brake is on. settle looks up what an invocation of mcp had admitted that ended without an answer.
-  invoked        = { for name in setsubtract(local.served, ["mcp"]) : name => "${var.name}-${name}:live" }
+  invoked        = { for name in toset([for operation in local.operations : operation.x-sekisho.function if try(operation.x-sekisho.tool, false)]) : name => "${var.name}-${name}:live" }
   dispatch_log   = "/aws/lambda/${var.name}-mcp"
   dispatch_logs  = local.direct ? { SEKISHO_DISPATCH_LOG_GROUP = local.dispatch_log } : {}
   dispatch_reads = local.direct ? [{ actions = ["logs:FilterLogEvents"], resources = ["arn:${local.location.partition}:logs:${local.location.region}:${local.location.account_id}:log-group:${local.dispatch_log}:*"] }] : []
@@ -132,6 +132,7 @@ locals {
         SEKISHO_ACCOUNTS_TABLE = module.usage.names.accounts
         SEKISHO_USAGE_TABLE    = module.usage.names.usage
         SEKISHO_PLANS          = local.plans
+        SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
       statements = [
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },

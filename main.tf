@@ -177,13 +177,20 @@ locals {
   alarms = { topic_arns = [module.alerts.operations_topic_arn], playbooks = var.observability.playbooks }
 }
 
-# What anybody may call without a key, and nobody needs often: never more than the ceiling of all.
+# What anybody may call without a key, and nobody needs often: never more than the ceiling of all. A
+# browser asks for all files of the page at once, and then for good has them.
 locals {
+  strangers = {
+    "GET /v1/health"             = { rate_per_second = 5, burst = 10 }
+    "POST /register"             = { rate_per_second = 5, burst = 10 }
+    "GET /"                      = { rate_per_second = 5, burst = 10 }
+    "GET /page/{version}/{file}" = { rate_per_second = 10, burst = 40 }
+  }
   quiet = {
     for operation in local.operations : "${operation.verb} ${operation.path}" => {
-      rate_per_second = var.api.throttle.rate_per_second == -1 ? 5 : min(5, var.api.throttle.rate_per_second)
-      burst           = var.api.throttle.burst == -1 ? 10 : min(10, var.api.throttle.burst)
-    } if contains(["GET /v1/health", "POST /register"], "${operation.verb} ${operation.path}")
+      for part, most in local.strangers["${operation.verb} ${operation.path}"] :
+      part => var.api.throttle[part] == -1 ? most : min(most, var.api.throttle[part])
+    } if contains(keys(local.strangers), "${operation.verb} ${operation.path}")
   }
 
   # Of the verbs that ANY stands for, the brake closes all or none.

@@ -4,7 +4,7 @@ output "mcp_url" {
 }
 
 output "api_url" {
-  description = "Base address of the REST API."
+  description = "Base address of the REST API; in a browser, the page for key holders."
   value       = module.api.url
 }
 

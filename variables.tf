@@ -156,7 +156,7 @@ variable "settings" {
 variable "mcp" {
   description = <<-EOT
     How MCP is served.
-      - dispatch: how a tool call gets to its function. proxy, the default: mcp calls the REST API with the caller's key, and holds no right but to read keys. direct: mcp counts the call by itself and invokes the function, which costs one request of the gateway and one function less; it may then invoke every function that serves calls, and write to the usage table.
+      - dispatch: how a tool call gets to its function. proxy, the default: mcp calls the REST API with the caller's key, and holds no right but to read keys. direct: mcp counts the call by itself and invokes the function, which costs one request of the gateway and one function less; it may then invoke every function that serves tools, and write to the usage table.
       - door: what /mcp is reached by. rest, the default: the REST API. http: an HTTP API, for less than a third of the price of a request, at the root of an address of its own. url: a function URL, without a price of its own, which sends progress as it happens; nothing but the reservation of mcp bounds it, so functions.mcp.reserved_concurrency must be set. With http and url the REST API has no /mcp.
       - streaming: with the door rest, whether progress is sent as it happens; a call may then take up to functions.mcp.timeout_seconds.
       - domain: of the door http: a host name of your own, its certificate, and whether the execute-api address is switched off.

@@ -74,6 +74,7 @@ cost = {
 functions = {
   authorizer = { reserved_concurrency = 50, traffic = { requests_per_second = 50, seconds = 0.02 } }
   account    = { reserved_concurrency = 10 }
+  page       = { reserved_concurrency = 10 }
   settle     = { reserved_concurrency = 5 }
   external   = { reserved_concurrency = 10 }
   mcp        = { reserved_concurrency = 50, traffic = { requests_per_second = 25, seconds = 0.2 } }

@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "apikey account usage ratelimit problem brake outbound/... contract reply tools/... backend", "",
+	{"domain", "apikey account usage ratelimit problem brake outbound/... contract reply clientconfig tools/... backend", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},
@@ -92,7 +92,7 @@ var rules = []rule{
 
 // storeless are the mains of the functions that need no store.
 func storeless() string {
-	var mains []string
+	mains := []string{"../page"}
 	for name := range handler.Functions() {
 		mains = append(mains, "../"+name)
 	}

@@ -92,13 +92,16 @@ locals {
     }
   }
 
-  description = {
+  # From how many bytes on answers are compressed; null for never.
+  min_compressed = try(local.contract.x-amazon-apigateway-minimum-compression-size, null)
+
+  description = merge({
     openapi                               = local.contract.openapi
     info                                  = local.contract.info
     paths                                 = local.paths
     components                            = { securitySchemes = local.security_schemes }
     x-amazon-apigateway-gateway-responses = local.contract.x-amazon-apigateway-gateway-responses
-  }
+  }, local.min_compressed == null ? {} : { x-amazon-apigateway-minimum-compression-size = local.min_compressed })
 
   body = jsonencode(local.description)
 }

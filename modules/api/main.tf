@@ -8,7 +8,9 @@ resource "aws_api_gateway_rest_api" "this" {
   body                         = local.body
   fail_on_warnings             = true
   disable_execute_api_endpoint = local.default_address_off
-  tags                         = var.location.tags
+  # The provider sends this; what the body says of it is for the laptop.
+  minimum_compression_size = local.min_compressed
+  tags                     = var.location.tags
 
   endpoint_configuration {
     types = ["REGIONAL"]

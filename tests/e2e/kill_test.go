@@ -279,30 +279,44 @@ func usage(t *testing.T, data string) (used, refunded int64) {
 // TestStoppedDuringACall: Ctrl-C with a call running that takes longer than a stop waits. Its
 // caller is answered, its unit is given back, and all is well.
 func TestStoppedDuringACall(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s")
-	status := make(chan string, 1)
-	go func() {
-		request, _ := http.NewRequestWithContext(t.Context(), "GET", s.APIURL+"/v1/external/stats/delay-20", nil)
-		request.Header.Set("x-api-key", s.Keys["roomy"])
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			status <- err.Error()
-			return
-		}
-		response.Body.Close()
-		status <- fmt.Sprint(response.StatusCode)
-	}()
-	awaitAdmission(t, data)
-	began := time.Now()
-	s.Stop()
-	t.Logf("stopped after %s, the caller got %s", time.Since(began).Round(100*time.Millisecond), <-status)
-	if used, refunded := usage(t, data); used != 0 || refunded != 1 {
-		t.Errorf("%d used, %d given back; want 0 and 1", used, refunded)
-	}
-	log, err := os.ReadFile(filepath.Join(data, "log.jsonl"))
-	if err != nil || slices.ContainsFunc(strings.Split(string(log), "\n"), func(line string) bool { return strings.Contains(line, "already closed") }) {
-		t.Errorf("%v, or a write came too late", err)
+	for name, call := range map[string]func(ctx context.Context, s *program.Service) (int, error){
+		"proxy": func(ctx context.Context, s *program.Service) (int, error) {
+			request, _ := http.NewRequestWithContext(ctx, "GET", s.APIURL+"/v1/external/stats/delay-20", nil)
+			request.Header.Set("x-api-key", s.Keys["roomy"])
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return 0, err
+			}
+			return response.StatusCode, response.Body.Close()
+		},
+		"direct": func(ctx context.Context, s *program.Service) (int, error) {
+			return callTool(ctx, s.MCPURL, s.Keys["roomy"], "external_fetch_stats", `{"resource_id":"delay-20"}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s", "--dispatch", name)
+			answered := make(chan string, 1)
+			go func() {
+				status, err := call(t.Context(), s)
+				answered <- fmt.Sprint(status, err)
+			}()
+			awaitAdmission(t, data)
+			began := time.Now()
+			s.Stop()
+			got := <-answered
+			t.Logf("stopped after %s, the caller got %s", time.Since(began).Round(100*time.Millisecond), got)
+			if want := map[string]string{"proxy": "502 <nil>", "direct": "404 <nil>"}[name]; got != want {
+				t.Errorf("the caller got %s, want %s", got, want)
+			}
+			if used, refunded := usage(t, data); used != 0 || refunded != 1 {
+				t.Errorf("%d used, %d given back; want 0 and 1", used, refunded)
+			}
+			log, err := os.ReadFile(filepath.Join(data, "log.jsonl"))
+			if err != nil || slices.ContainsFunc(strings.Split(string(log), "\n"), func(line string) bool { return strings.Contains(line, "already closed") }) {
+				t.Errorf("%v, or a write came too late", err)
+			}
+		})
 	}
 }

@@ -61,6 +61,7 @@ func TestApply(t *testing.T) {
 // verifyDirect changes the way of calls under the applied stack, and serves that.
 func verifyDirect(t *testing.T, s *stack.Stack) {
 	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}})
+	timed(t, "plan", func() error { _, err := direct.Plan(t, t.Context()); return err })
 	timed(t, "apply", func() error { return direct.Apply(t, t.Context()) })
 	outputs, err := direct.Outputs(t, t.Context())
 	must(t, err)

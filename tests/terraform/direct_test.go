@@ -10,7 +10,7 @@ import (
 )
 
 // TestDirectDispatch: mcp gets what the authorizer has, the right to give back, and to invoke what
-// serves calls, by the alias; settle gets mcp's log; the brake leaves mcp alone. Nothing else changes.
+// serves tools, by the alias; settle gets mcp's log; the brake leaves mcp alone. Nothing else changes.
 func TestDirectDispatch(t *testing.T) {
 	t.Parallel()
 	dir, dist := checkout(t, nil)
@@ -32,7 +32,7 @@ func TestDirectDispatch(t *testing.T) {
 	mcp := append(slices.Clone(grants["authorizer"]), "dynamodb:PutItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho/sekisho-dev/brake")
 	for _, item := range p.contract.Paths {
 		for _, op := range item {
-			if name := op.Sekisho.Function; name != "" && name != "mcp" && functions[name] == "" {
+			if name := op.Sekisho.Function; op.Sekisho.Tool && functions[name] == "" {
 				functions[name] = "sekisho-dev-" + name + ":live"
 				mcp = append(mcp, "lambda:InvokeFunction function:"+functions[name])
 			}

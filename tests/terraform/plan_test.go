@@ -219,7 +219,7 @@ func checkIntegrations(p planned) (problems []string) {
 }
 
 func checkOpenRoutes(p planned) (problems []string) {
-	want := []string{"ANY /mcp", "GET /v1/health", "POST /register"}
+	want := []string{"ANY /mcp", "GET /", "GET /page/{version}/{file}", "GET /v1/health", "POST /register"}
 	var open []string
 	for path, item := range p.body.Paths {
 		for method, op := range item {
@@ -447,7 +447,7 @@ var environments = map[string]map[string]string{
 	},
 	"account": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
-		"SEKISHO_PLANS": plansOfDev,
+		"SEKISHO_PLANS": plansOfDev, "SEKISHO_UPGRADE_URL": "",
 	},
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",

@@ -76,6 +76,7 @@ type operation struct {
 	} `json:"x-amazon-apigateway-integration"`
 	Sekisho struct {
 		Function string `json:"function"`
+		Tool     bool   `json:"tool"`
 	} `json:"x-sekisho"`
 }
 

@@ -52,8 +52,8 @@ run "direct_dispatch" {
   }
 
   assert {
-    condition     = jsondecode(output.applied.functions.mcp.environment.SEKISHO_FUNCTIONS) == { for name in setsubtract(local.served, ["mcp"]) : name => "demo-${name}:live" }
-    error_message = "mcp invokes what serves calls, by the alias that callers get."
+    condition     = jsondecode(output.applied.functions.mcp.environment.SEKISHO_FUNCTIONS) == { for name in ["account", "calendar", "convert", "external", "postal"] : name => "demo-${name}:live" }
+    error_message = "mcp invokes what serves tools, by the alias that callers get."
   }
 
   assert {

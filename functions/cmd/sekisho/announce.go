@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/clientconfig"
 )
 
 // announcement is what `sekisho up` prints when it is ready: addresses, new keys, and client
 // configuration to paste.
 func announcement(at addresses, upstream, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is ready.\n\n  MCP   %s\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\nThe tools external.* call %s\n\n", at.mcp, at.api, data, upstream)
+	fmt.Fprintf(&b, "Sekisho is ready.\n\n  Page  %[2]s/\n  MCP   %[1]s\n  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\nThe tools external.* call %[4]s\n\n", at.mcp, at.api, data, upstream)
 	key := "YOUR_KEY"
 	if len(created) == 0 {
 		fmt.Fprintf(&b, "The keys in %s were shown when they were created. To create another:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])
@@ -31,24 +32,16 @@ func announcement(at addresses, upstream, data string, plans account.Plans, crea
 
 // clientConfiguration is configuration to paste into clients.
 func clientConfiguration(at addresses, key string) string {
-	return fmt.Sprintf(`Claude Code:
-
-  claude mcp add --transport http sekisho %[1]s --header "x-api-key: %[2]s"
-
-Cursor, in .cursor/mcp.json:
-
-  {"mcpServers":{"sekisho":{"url":"%[1]s","headers":{"x-api-key":"%[2]s"}}}}
-
-MCP Inspector:
-
-  npx @modelcontextprotocol/inspector --cli %[1]s --transport http --header "x-api-key: %[2]s" --method tools/list
-
-curl:
-
-  curl -H "x-api-key: %[2]s" %[3]s/v1/postal/100-0001
-
-Stop with Ctrl-C.
-`, at.mcp, key, at.api)
+	var b strings.Builder
+	for _, c := range clientconfig.Clients() {
+		b.WriteString(c.Name)
+		if c.Where != "" {
+			b.WriteString(", in " + c.Where)
+		}
+		b.WriteString(":\n\n  " + strings.ReplaceAll(c.For(at.mcp, at.api, key), "\n", "\n  ") + "\n\n")
+	}
+	b.WriteString("Stop with Ctrl-C.\n")
+	return b.String()
 }
 
 // firstOf returns the key on a plan if there is one, else any key.

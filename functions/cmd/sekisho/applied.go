@@ -149,7 +149,7 @@ func (c upCmd) announceApplied(w io.Writer, at addresses, d *deployment) error {
 		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  MCP   %s\n  REST  %s/v1/health\n  Logs  %s/log.jsonl\n\n", at.mcp, at.api, c.Data)
+	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  Page  %[2]s/\n  MCP   %[1]s\n  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\n", at.mcp, at.api, c.Data)
 	if len(d.leftOut) > 0 {
 		fmt.Fprintf(&b, "Left out because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
 	}

@@ -24,11 +24,11 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-type usageExportCmd struct {
+// splitFlags say which month is split among the rows, and how. The report has them too.
+type splitFlags struct {
 	storeFlags
-	Month  string `help:"Month in UTC, by default the current one." placeholder:"YYYY-MM"`
-	Format string `help:"Output format: csv or json." enum:"csv,json" default:"csv"`
-	Bill   string `help:"The month's bill in USD, to split among the rows." placeholder:"USD"`
+	Month string `help:"Month in UTC, by default the current one." placeholder:"YYYY-MM"`
+	Bill  string `help:"The month's bill in USD, to split among the rows." placeholder:"USD"`
 
 	AccessLogGroup []string `help:"CloudWatch log groups that denied calls are in (Terraform's output denials_log_groups), to split them by tool." env:"SEKISHO_ACCESS_LOG_GROUP" placeholder:"NAME"`
 	AccessLog      string   `help:"Access log file; by default access.jsonl and dispatched.jsonl in the data directory." placeholder:"FILE"`
@@ -36,6 +36,11 @@ type usageExportCmd struct {
 	Region string `help:"Region whose prices are used to weigh calls." placeholder:"REGION"`
 	Prices string `help:"File with your own prices; see sekisho cost." placeholder:"FILE"`
 	Via    string `help:"How calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
+}
+
+type usageExportCmd struct {
+	splitFlags
+	Format string `help:"Output format: csv or json." enum:"csv,json" default:"csv"`
 }
 
 // Help explains the columns; kong shows it below the summary.
@@ -53,38 +58,67 @@ are those of the newest.`
 }
 
 func (c usageExportCmd) Run(ctx context.Context, s streams) error {
-	now := time.Now()
-	period, err := monthOf(c.Month, now)
+	month, err := monthOf(c.Month, time.Now())
 	if err != nil {
 		return badUsage(err)
 	}
-	bill, err := parseBill(c.Bill)
-	if err != nil {
-		return badUsage(err)
-	}
-	prices, err := c.weights()
-	if err != nil {
-		return badUsage(err)
-	}
-	st, err := c.open(ctx)
+	split, err := c.split(ctx, time.Now(), month)
 	if err != nil {
 		return err
+	}
+	split.sayNotes(s.err)
+	return split.write(s.out, c.Format)
+}
+
+// splitMonth is a month split by meter and tool.
+type splitMonth struct {
+	usage.Period
+	// sheets has the month itself, then the other months that were asked for.
+	sheets []chargeback.Sheet
+	// denials is nil if there is no log of the month.
+	denials chargeback.Denials
+	// billed says whether there was a bill to split.
+	billed bool
+	// notes are what whoever reads the figures should know.
+	notes []string
+}
+
+// split splits a month, and the others without what only a log knows and without a bill.
+func (f splitFlags) split(ctx context.Context, now time.Time, month usage.Period, others ...usage.Period) (*splitMonth, error) {
+	bill, err := parseBill(f.Bill)
+	if err != nil {
+		return nil, badUsage(err)
+	}
+	prices, err := f.weights()
+	if err != nil {
+		return nil, badUsage(err)
+	}
+	st, err := f.open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	// Read the log before the counters: a call denied in between then shows up as "not in the
 	// log" instead of in a negative row.
-	denials, notes, err := c.denials(ctx, period, now)
+	denials, notes, err := f.denials(ctx, month, now)
 	if err != nil {
-		return errors.Join(err, st.close())
+		return nil, errors.Join(err, st.close())
 	}
-	metered, err := countedMeters(ctx, st, period)
+	metered, err := countedMeters(ctx, st, append([]usage.Period{month}, others...))
 	if err = errors.Join(err, st.close()); err != nil {
-		return err
+		return nil, err
 	}
-	sheet := chargeback.Split(metered, denials, prices, bill)
-	for _, note := range append(notes, sheetNotes(sheet, c.Bill != "")...) {
-		fmt.Fprintln(s.err, "sekisho: note:", note)
+	sheets := []chargeback.Sheet{chargeback.Split(metered[0], denials, prices, bill)}
+	for _, other := range metered[1:] {
+		sheets = append(sheets, chargeback.Split(other, nil, prices, new(big.Rat)))
 	}
-	return c.write(s.out, sheet, period)
+	billed := f.Bill != ""
+	return &splitMonth{month, sheets, denials, billed, append(notes, sheetNotes(sheets[0], billed)...)}, nil
+}
+
+func (m *splitMonth) sayNotes(w io.Writer) {
+	for _, note := range m.notes {
+		fmt.Fprintln(w, "sekisho: note:", note)
+	}
 }
 
 var dollars = regexp.MustCompile(`^\d{1,9}(\.\d{1,2})?$`)
@@ -101,8 +135,8 @@ func parseBill(text string) (*big.Rat, error) {
 }
 
 // weights are the prices of single calls and the units that they take.
-func (c usageExportCmd) weights() (chargeback.Prices, error) {
-	model, err := costModel(c.Region, c.Prices)
+func (f splitFlags) weights() (chargeback.Prices, error) {
+	model, err := costModel(f.Region, f.Prices)
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
@@ -110,7 +144,7 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
-	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: cost.Via(c.Via)}) }
+	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: cost.Via(f.Via)}) }
 	prices := chargeback.Prices{
 		Admitted: one(cost.Admitted), Failed: one(cost.Failed), Denied: one(cost.Denied), Units: map[string]int64{},
 	}
@@ -121,25 +155,25 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 }
 
 // denials reads denied calls from Logs Insights or from a file.
-func (c usageExportCmd) denials(ctx context.Context, p usage.Period, now time.Time) (chargeback.Denials, []string, error) {
+func (f splitFlags) denials(ctx context.Context, p usage.Period, now time.Time) (chargeback.Denials, []string, error) {
 	switch {
-	case len(c.AccessLogGroup) > 0 && c.AccessLog != "":
+	case len(f.AccessLogGroup) > 0 && f.AccessLog != "":
 		return nil, nil, badUsage(errors.New("give --access-log-group or --access-log, not both"))
-	case len(c.AccessLogGroup) > 0:
-		return c.groupDenials(ctx, p)
-	case c.AccessLog == "" && c.AccountsTable != "":
+	case len(f.AccessLogGroup) > 0:
+		return f.groupDenials(ctx, p)
+	case f.AccessLog == "" && f.AccountsTable != "":
 		return nil, []string{"denied calls are not split by tool; to split them, name the access log's group with --access-log-group"}, nil
 	}
-	return c.fileDenials(p)
+	return f.fileDenials(p)
 }
 
-func (c usageExportCmd) groupDenials(ctx context.Context, p usage.Period) (chargeback.Denials, []string, error) {
+func (f splitFlags) groupDenials(ctx context.Context, p usage.Period) (chargeback.Denials, []string, error) {
 	cfg, err := awsconfig.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, nil, badUsage(fmt.Errorf("AWS configuration: %w", err))
 	}
 	all, notes := chargeback.Denials{}, []string(nil)
-	for _, name := range c.AccessLogGroup {
+	for _, name := range f.AccessLogGroup {
 		group := logsinsights.Group{Client: cloudwatchlogs.NewFromConfig(cfg), Name: name, Now: time.Now}
 		denials, known, err := group.Denied(ctx, p)
 		switch {
@@ -155,18 +189,18 @@ func (c usageExportCmd) groupDenials(ctx context.Context, p usage.Period) (charg
 	return all, notes, nil
 }
 
-func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []string, error) {
-	if c.AccessLog != "" {
-		return readDenials(c.AccessLog, p)
+func (f splitFlags) fileDenials(p usage.Period) (chargeback.Denials, []string, error) {
+	if f.AccessLog != "" {
+		return readDenials(f.AccessLog, p)
 	}
-	all, notes, err := readDenials(filepath.Join(c.Data, accessFile), p)
+	all, notes, err := readDenials(filepath.Join(f.Data, accessFile), p)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, []string{fmt.Sprintf("there is no %s, so denied calls are not split by tool", filepath.Join(c.Data, accessFile))}, nil
+		return nil, []string{fmt.Sprintf("there is no %s, so denied calls are not split by tool", filepath.Join(f.Data, accessFile))}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	dispatched, more, err := readDenials(filepath.Join(c.Data, dispatchedFile), p)
+	dispatched, more, err := readDenials(filepath.Join(f.Data, dispatchedFile), p)
 	if errors.Is(err, fs.ErrNotExist) { // of a version before, or of nothing but commands
 		err = nil
 	}
@@ -194,7 +228,8 @@ func readDenials(path string, p usage.Period) (chargeback.Denials, []string, err
 	return reading.Denials, notes, nil
 }
 
-func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargeback.Meter, error) {
+// countedMeters reads all meters in each of the months, with one read per meter.
+func countedMeters(ctx context.Context, st *stores, months []usage.Period) ([][]chargeback.Meter, error) {
 	api, err := contract.Load()
 	if err != nil {
 		return nil, err
@@ -203,15 +238,16 @@ func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargebac
 	if err != nil {
 		return nil, err
 	}
-	var all []chargeback.Meter
+	all := make([][]chargeback.Meter, len(months))
 	for id, k := range newest {
-		months, err := st.Usage().Counts(ctx, id, p)
+		counted, err := st.Usage().Counts(ctx, id, months...)
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", id, err)
 		}
-		counts := months[0]
-		counts.Operations = contract.Named(api, counts.Operations)
-		all = append(all, chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
+		for i, counts := range counted {
+			counts.Operations = contract.Named(api, counts.Operations)
+			all[i] = append(all[i], chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
+		}
 	}
 	return all, nil
 }
@@ -243,25 +279,26 @@ type exportRow struct {
 
 var exportHeader = []string{"meter", "user", "plan", "name", "month", "tool", "charged", "refunded", "denied", "share_percent"}
 
-func (c usageExportCmd) write(w io.Writer, sheet chargeback.Sheet, p usage.Period) error {
-	rows := make([]exportRow, 0, len(sheet.Rows))
-	for _, r := range sheet.Rows {
+// write writes the rows of the month as csv or json.
+func (m *splitMonth) write(w io.Writer, format string) error {
+	rows := make([]exportRow, 0, len(m.sheets[0].Rows))
+	for _, r := range m.sheets[0].Rows {
 		row := exportRow{
-			Meter: r.Meter, User: r.User, Plan: r.Plan, Name: r.Name, Month: p.String(), Tool: r.Tool,
+			Meter: r.Meter, User: r.User, Plan: r.Plan, Name: r.Name, Month: m.String(), Tool: r.Tool,
 			Charged: r.Charged, Refunded: r.Refunded, Denied: r.Denied,
 			Share: json.Number(fixedPoint(r.Share, chargeback.ShareDecimals)),
 		}
-		if c.Bill != "" {
+		if m.billed {
 			usd := json.Number(fixedPoint(r.Cents, 2))
 			row.USD = &usd
 		}
 		rows = append(rows, row)
 	}
-	if c.Format == "json" {
+	if format == "json" {
 		return printJSON(w, rows)
 	}
 	header, lines := exportHeader, make([][]string, 0, len(rows))
-	if c.Bill != "" {
+	if m.billed {
 		header = append(header[:len(header):len(header)], "usd")
 	}
 	for _, r := range rows {

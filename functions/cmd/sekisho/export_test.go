@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -198,6 +201,38 @@ func TestUsageExport(t *testing.T) {
 	}
 }
 
+// TestReport: the CSV inside is that of the export, the sums are its sums, and the log says what
+// was throttled.
+func TestReport(t *testing.T) {
+	data := t.TempDir()
+	traffic(t, data)
+	exported, errs, code := sekisho(t, "usage", "export", "--data", data, "--bill", "10.00")
+	page, pageErrs, pageCode := sekisho(t, "report", "--data", data, "--bill", "10.00")
+	if code != exitOK || pageCode != exitOK || errs != "" || pageErrs != "" {
+		t.Fatalf("export: %d %s, report: %d %s", code, errs, pageCode, pageErrs)
+	}
+	inside := regexp.MustCompile(`href="data:text/csv;charset=utf-8;base64,([^"]*)"`).FindStringSubmatch(page)
+	if inside == nil {
+		t.Fatal("no CSV")
+	}
+	rows, err := base64.StdEncoding.DecodeString(html.UnescapeString(inside[1]))
+	if err != nil || string(rows) != exported {
+		t.Errorf("the CSV, %v:\n%s\nwant that of the export:\n%s", err, rows, exported)
+	}
+	sums := columns(t, exported)
+	want := fmt.Sprintf("<td>100.0 %%</td><td>%.2f</td><td>%.0f</td><td>%.0f</td><td>%.0f</td><td>0</td>",
+		sums["usd"], sums["charged"]-sums["refunded"], sums["refunded"], sums["denied"])
+	if n := strings.Count(page, want); n != 3 {
+		t.Errorf("%d of 3 tables have the totals %s", n, want)
+	}
+	if !strings.Contains(page, "<bdi>=HYPERLINK(&#34;http://example.com&#34;,&#34;x&#34;)</bdi>") {
+		t.Error("the name isn't shown as it is")
+	}
+	if strings.Contains(page, ">unknown<") {
+		t.Error("the log wasn't read")
+	}
+}
+
 // checkTotals: sums equal those of `sekisho usage`, shares add up to 100 %, dollars to the bill.
 func checkTotals(t *testing.T, data, exported string) {
 	t.Helper()
@@ -341,10 +376,12 @@ func insights(t *testing.T, log string) http.HandlerFunc {
 			if err := json.Unmarshal([]byte(line), &record); err != nil {
 				t.Error(err)
 			}
-			if record["denial"] == "limit_exceeded" {
-				rows = append(rows, []map[string]string{
-					{"field": "meter", "value": record["meter"]}, {"field": "operation", "value": record["operation"]}, {"field": "calls", "value": "1"},
-				})
+			if record["denial"] == "limit_exceeded" || record["response_type"] == "THROTTLED" {
+				row := []map[string]string{{"field": "calls", "value": "1"}}
+				for _, name := range []string{"meter", "operation", "denial", "response_type"} {
+					row = append(row, map[string]string{"field": name, "value": record[name]})
+				}
+				rows = append(rows, row)
 			}
 		}
 		if err := json.NewEncoder(w).Encode(map[string]any{"status": "Complete", "results": rows}); err != nil {

@@ -22,6 +22,7 @@ type cli struct {
 	Keys      keysCmd          `cmd:"" help:"Create, list, revoke and rotate API keys."`
 	Plan      planCmd          `cmd:"" help:"Move a user to another plan."`
 	Usage     usageCmd         `cmd:"" help:"Show a month's usage by key, or split it by tool."`
+	Report    reportCmd        `cmd:"" help:"Write a month's usage and spend as one HTML file to mail, for finance."`
 	Settle    settleCmd        `cmd:"" help:"Give back what failed calls took whose records a deployment's settle could not handle."`
 	Brake     brakeCmd         `cmd:"" help:"Stop spending, release the brake, or show its state."`
 	Probe     probeCmd         `cmd:"" help:"Make one outbound call and show its attempts, waits and what an agent would see."`

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/contract"
@@ -95,7 +94,7 @@ func costOf(list []mcpserver.Listed, off account.Settings) toolCosts {
 		}
 		one := toolCost{
 			Name: t.Name, Category: t.Category, Tools: 1,
-			Bytes: len(t.Entry), PromptBytes: len(t.Prompt), Tokens: estimateTokens(t.Prompt),
+			Bytes: len(t.Entry), PromptBytes: len(t.Prompt), Tokens: t.Tokens(),
 		}
 		report.Tools = append(report.Tools, one)
 		if categories[t.Category] == nil {
@@ -108,20 +107,6 @@ func costOf(list []mcpserver.Listed, off account.Settings) toolCosts {
 		report.Categories = append(report.Categories, *categories[name])
 	}
 	return report
-}
-
-// estimateTokens counts one token per four ASCII characters and one per other character.
-// Tokenizers differ; for English, JSON and Japanese this is within about a third.
-func estimateTokens(text []byte) int {
-	ascii, others := 0, 0
-	for _, r := range string(text) {
-		if r < utf8.RuneSelf {
-			ascii++
-		} else {
-			others++
-		}
-	}
-	return (ascii+3)/4 + others
 }
 
 func toolTable(w io.Writer, r toolCosts) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"sekisho/functions/internal/contract"
@@ -15,22 +16,7 @@ type worstCaseCmd struct {
 }
 
 func (c worstCaseCmd) Run(s streams) error {
-	printed, err := os.ReadFile(c.File)
-	if err != nil {
-		return badUsage(err)
-	}
-	ceilings, err := worstcase.Read(printed)
-	if err != nil {
-		return badUsage(err)
-	}
-	api, err := contract.Load()
-	if err != nil {
-		return err
-	}
-	report, err := worstcase.Of(ceilings, api)
-	if errors.Is(err, worstcase.ErrUnbounded) {
-		return badUsage(err)
-	}
+	report, err := worstCase(c.File)
 	if err != nil {
 		return err
 	}
@@ -38,4 +24,25 @@ func (c worstCaseCmd) Run(s streams) error {
 		return report.JSON(s.out)
 	}
 	return report.Markdown(s.out)
+}
+
+// worstCase computes the report for the ceilings in a file.
+func worstCase(file string) (worstcase.Report, error) {
+	printed, err := os.ReadFile(file)
+	if err != nil {
+		return worstcase.Report{}, badUsage(err)
+	}
+	ceilings, err := worstcase.Read(printed)
+	if err != nil {
+		return worstcase.Report{}, badUsage(fmt.Errorf("%s: %w", file, err))
+	}
+	api, err := contract.Load()
+	if err != nil {
+		return worstcase.Report{}, err
+	}
+	report, err := worstcase.Of(ceilings, api)
+	if errors.Is(err, worstcase.ErrUnbounded) {
+		err = badUsage(err)
+	}
+	return report, err
 }

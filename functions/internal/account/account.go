@@ -23,6 +23,8 @@ var (
 	ErrInactive = errors.New("inactive")
 	// ErrExists: a user or key with that ID already exists.
 	ErrExists = errors.New("exists already")
+	// ErrChanged: the settings are no longer what the caller took them for.
+	ErrChanged = errors.New("changed meanwhile")
 	// ErrTooManyKeys: the user has MaxKeysPerUser keys.
 	ErrTooManyKeys = errors.New("too many keys")
 )
@@ -74,6 +76,12 @@ func (s Settings) Allows(tool, category string) bool {
 	return !slices.Contains(s.DisabledTools, tool) && !slices.Contains(s.DisabledCategories, category)
 }
 
+// Equal reports whether both switch off the same by the same names.
+func (s Settings) Equal(other Settings) bool {
+	s, other = s.Normalize(), other.Normalize()
+	return slices.Equal(s.DisabledCategories, other.DisabledCategories) && slices.Equal(s.DisabledTools, other.DisabledTools)
+}
+
 // Normalize sorts the settings and removes duplicates.
 func (s Settings) Normalize() Settings {
 	tidy := func(names []string) []string {
@@ -104,8 +112,9 @@ type Store interface {
 	// Keys lists the keys of a user, or all keys if userID is empty, sorted by user and
 	// creation time.
 	Keys(ctx context.Context, userID string) ([]Key, error)
-	// PutSettings replaces the settings of a key.
-	PutSettings(ctx context.Context, keyID string, s Settings) error
+	// PutSettings replaces the settings of a key. If was is not nil, they are replaced only while
+	// they are equal to it: else ErrChanged, unless they are s already.
+	PutSettings(ctx context.Context, keyID string, s Settings, was *Settings) error
 }
 
 var userID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)

@@ -36,7 +36,9 @@ type API struct {
 	StageVariables map[string]map[string]string
 	// AccessLog maps the fields of an access-log record to $context variables.
 	AccessLog map[string]string
-	Limits    Limits
+	// MinCompressed is from how many bytes on API Gateway compresses answers; nil means never.
+	MinCompressed *int
+	Limits        Limits
 
 	functions functionTable
 	byID      map[string]*Operation
@@ -218,6 +220,7 @@ type raw struct {
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
+	MinCompressed    *int                         `json:"x-amazon-apigateway-minimum-compression-size"`
 	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
 	Limits           Limits                       `json:"x-sekisho-limits"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
@@ -255,6 +258,7 @@ func Parse(doc []byte) (*API, error) {
 		GatewayResponses: r.GatewayResponses,
 		StageVariables:   r.StageVariables,
 		AccessLog:        r.AccessLog,
+		MinCompressed:    r.MinCompressed,
 		Limits:           r.Limits,
 		byID:             map[string]*Operation{},
 		byRoute:          map[string]*Operation{},

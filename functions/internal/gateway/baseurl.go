@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -37,13 +38,13 @@ func BaseURL(event *events.APIGatewayProxyRequest) (string, error) {
 	if loopback(domain) && !strings.EqualFold(headers(event).Get("X-Forwarded-Proto"), "https") {
 		scheme = "http"
 	}
-	return scheme + "://" + domain + prefix(event), nil
+	return scheme + "://" + domain + BasePath(event), nil
 }
 
-// prefix is what comes before the resource: the stage, or the base path of a custom
-// domain. The resource is taken off where it fits, since event.path has a base path in it
+// BasePath is what comes before the resource: the stage, or the base path of a custom
+// domain, without a final slash. The resource is taken off where it fits, since event.path has a base path in it
 // too; else the path is.
-func prefix(event *events.APIGatewayProxyRequest) string {
+func BasePath(event *events.APIGatewayProxyRequest) string {
 	whole := strings.TrimRight(event.RequestContext.Path, "/")
 	for _, tail := range []string{event.Resource, event.Path} {
 		tail = strings.TrimRight(tail, "/")
@@ -65,4 +66,27 @@ func loopback(domain string) bool {
 	}
 	ip := net.ParseIP(name)
 	return ip != nil && ip.IsLoopback()
+}
+
+// SameOrigin says whether a web origin is that of the API itself. The API's host is the one in
+// requestContext, never what the client says in Host: a page whose own name was made to point here
+// (DNS rebinding) is of another origin. On a laptop all names of the loopback are one host.
+func SameOrigin(event *events.APIGatewayProxyRequest, origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, origin) {
+		return false
+	}
+	domain := event.RequestContext.DomainName
+	if local(domain) {
+		_, port, _ := net.SplitHostPort(domain)
+		return (u.Scheme == "http" || u.Scheme == "https") && loopback(u.Host) && u.Port() == port
+	}
+	return u.Scheme == "https" && strings.EqualFold(u.Host, domain)
+}
+
+// local: a loopback address, or that of a laptop that listens on all of its own.
+func local(domain string) bool {
+	name, _, err := net.SplitHostPort(domain)
+	ip := net.ParseIP(name)
+	return loopback(domain) || err == nil && ip != nil && ip.IsUnspecified()
 }

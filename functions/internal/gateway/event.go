@@ -84,7 +84,7 @@ func Nested(ctx context.Context, operation string, c Call, said map[string]any) 
 	of := events.APIGatewayProxyRequestContext{Path: c.Path}
 	if outer, ok := Event(ctx); ok {
 		of = outer.RequestContext
-		of.Path = prefix(outer) + c.Path
+		of.Path = BasePath(outer) + c.Path
 		c.StageVariables = outer.StageVariables
 		from := headers(outer)
 		for _, name := range []string{"Host", "X-Amzn-Trace-Id", "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"} {

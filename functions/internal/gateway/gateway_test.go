@@ -151,6 +151,45 @@ func TestAlwaysAResponse(t *testing.T) {
 	}
 }
 
+// TestSameOrigin: the host is API Gateway's word, and never the client's.
+func TestSameOrigin(t *testing.T) {
+	const aws, laptop = "abc.execute-api.eu-west-1.amazonaws.com", "127.0.0.1:8787"
+	for _, c := range []struct {
+		domain, origin string
+		want           bool
+	}{
+		{aws, "https://" + aws, true},
+		{aws, "https://ABC.execute-api.eu-west-1.amazonaws.com", true},
+		{aws, "http://" + aws, false},
+		{aws, "https://" + aws + ":444", false},
+		{aws, "https://" + aws + "/", false},
+		{aws, "https://evil.example", false},
+		{aws, "https://evil.example@" + aws, false},
+		{aws, "http://localhost", false},
+		{aws, "null", false},
+		{aws, "", false},
+		{laptop, "http://127.0.0.1:8787", true},
+		{laptop, "http://localhost:8787", true},
+		{laptop, "http://[::1]:8787", true},
+		{laptop, "https://localhost:8787", true},
+		{laptop, "http://localhost:6274", false},
+		{laptop, "http://localhost", false},
+		{laptop, "http://rebound.example:8787", false},
+		{laptop, "http://localhost.evil.example:8787", false},
+		{"[::]:8787", "http://localhost:8787", true},
+		{"0.0.0.0:8787", "http://127.0.0.1:8787", true},
+		{"0.0.0.0:8787", "http://192.0.2.1:8787", false},
+		{"localhost", "https://localhost", true},
+		{"", "https://", false},
+	} {
+		event := events.APIGatewayProxyRequest{Headers: map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example"}}
+		event.RequestContext.DomainName = c.domain
+		if got := gateway.SameOrigin(&event, c.origin); got != c.want {
+			t.Errorf("at %q, %q: %v", c.domain, c.origin, got)
+		}
+	}
+}
+
 func TestBaseURL(t *testing.T) {
 	type c struct{ name, domain, whole, resource, path, proto, want string }
 	for _, c := range []c{

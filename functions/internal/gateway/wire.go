@@ -203,6 +203,22 @@ func CountedDenials() []problem.Code { return slices.Clone(counted) }
 // IsCountedDenial says whether settle counts the record as a denial.
 func (r AccessRecord) IsCountedDenial() bool { return slices.Contains(counted, problem.Code(r.Denial)) }
 
+// Throttled is the ResponseType of a request that a throttle refused. A method that the brake
+// closed has a throttle of 0, so the records of both look the same.
+const Throttled = "THROTTLED"
+
+// Refusal is why a limit or a throttle refused the call, "" if none did. Braked calls are
+// Throttled ones.
+func (r AccessRecord) Refusal() problem.Code {
+	switch {
+	case r.IsCountedDenial():
+		return problem.Code(r.Denial)
+	case r.ResponseType == Throttled:
+		return problem.Throttled
+	}
+	return ""
+}
+
 // ForSettle says whether settle wants the record: of a call that was admitted and then failed,
 // of one that a limit denied, or of one that crossed a threshold. SettleFilter says the same to
 // CloudWatch Logs.

@@ -116,17 +116,15 @@ func Dispatching(dispatch string) (map[string]string, error) {
 	return map[string]string{boot.Dispatch: dispatch, boot.Functions: functions}, err
 }
 
-// servedNames are the functions that serve operations, as mcp's environment has them.
+// servedNames are the functions that serve tools, as mcp's environment has them.
 func servedNames() (string, error) {
 	api, err := contract.Load()
 	if err != nil {
 		return "", err
 	}
 	names := map[string]string{}
-	for _, name := range api.Functions() {
-		if name != MCP {
-			names[name] = name
-		}
+	for _, op := range api.Tools() {
+		names[op.Function] = op.Function
 	}
 	text, err := json.Marshal(names)
 	return string(text), err

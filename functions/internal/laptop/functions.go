@@ -11,6 +11,7 @@ import (
 	"sekisho/functions/internal/handler/account"
 	"sekisho/functions/internal/handler/authorizer"
 	"sekisho/functions/internal/handler/external"
+	"sekisho/functions/internal/handler/page"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/mcpserver"
@@ -49,6 +50,7 @@ func builds(d deps) map[string]boot.Build {
 		Settle:     settle.FromEnv(open, d.settle),
 		"account":  account.FromEnv(open),
 		"mcp":      mcpserver.FromEnv(open, d.mcp),
+		"page":     page.Build,
 		"external": external.FromEnv(open, external.Options{Token: token, AllowPrivate: d.upstream.Private}),
 	}
 	for name, operations := range handler.Functions() {

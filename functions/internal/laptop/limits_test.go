@@ -3,6 +3,7 @@ package laptop_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -200,6 +201,54 @@ func TestHistory(t *testing.T) {
 		if a := call("/v1/user/usage/history" + query); a.status != 400 || a.json(t)["error"] != code {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
 		}
+	}
+}
+
+// TestHistorySaysWhatIsLeft of each limit of the plan, over the turn of a month too: there the rate's
+// calls at once are still those of before.
+func TestHistorySaysWhatIsLeft(t *testing.T) {
+	c := newClock("2026-11-30T23:59:59.500Z")
+	plan := usage.Limits{Monthly: 100, Daily: 10, Rate: ratelimit.Limit{PerSecond: 0.5, Burst: 4}}
+	s := start(t, account.Plans{"demo": plan, "free": usage.NoLimits}, func(config *laptop.Config) {
+		config.Now = c.now
+		config.Functions["account"].Env[boot.UpgradeURL] = "https://example.com/plans"
+	})
+	secret, _ := s.newKey("demo")
+	read := func(secret string) string {
+		t.Helper()
+		var history struct {
+			Now        string
+			UpgradeURL string `json:"upgrade_url"`
+			Limits     []struct {
+				Period                 string `json:"limit_period"`
+				Limit, Used, Remaining int64
+				Length                 int64  `json:"length_ms"`
+				ResetAt                string `json:"reset_at"`
+			}
+		}
+		a := s.call("GET", "/v1/user/usage/history", secret, "")
+		if err := json.Unmarshal(a.body, &history); err != nil || a.status != 200 {
+			t.Fatalf("%d %s: %v", a.status, a.body, err)
+		}
+		return fmt.Sprint(history)
+	}
+	for range 3 {
+		s.call("GET", lookUp, secret.Reveal(), "")
+	}
+	if got, want := read(secret.Reveal()), "{2026-11-30T23:59:59.500Z https://example.com/plans ["+
+		"{monthly 100 3 97 2592000000 2026-12-01T00:00:00.000Z} {daily 10 3 7 86400000 2026-12-01T00:00:00.000Z} "+
+		"{rate 4 3 1 8000 2026-12-01T00:00:05.500Z}]}"; got != want {
+		t.Errorf("before the turn\n%s, want\n%s", got, want)
+	}
+	c.set("2026-12-01T00:00:01.500Z")
+	if got, want := read(secret.Reveal()), "{2026-12-01T00:00:01.500Z https://example.com/plans ["+
+		"{monthly 100 0 100 2678400000 2027-01-01T00:00:00.000Z} {daily 10 0 10 86400000 2026-12-02T00:00:00.000Z} "+
+		"{rate 4 2 2 8000 2026-12-01T00:00:05.500Z}]}"; got != want {
+		t.Errorf("after the turn\n%s, want\n%s", got, want)
+	}
+	unlimited, _ := s.newKey("free")
+	if got, want := read(unlimited.Reveal()), "{2026-12-01T00:00:01.500Z https://example.com/plans []}"; got != want {
+		t.Errorf("without limits\n%s, want\n%s", got, want)
 	}
 }
 

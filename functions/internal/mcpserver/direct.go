@@ -64,13 +64,13 @@ func newDirect(s *server) (direct, error) {
 
 func (d direct) call(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) restAnswer {
 	if d.stops.stopped(op.Function) {
-		return d.refused(problem.New(problem.Braked, ""), gateway.Quota{})
+		return d.refuse(problem.Braked)
 	}
 	began := d.Now()
 	decision, err := d.Gate.Admit(ctx, x.key, op)
 	if err != nil {
 		d.Log.Error("admit", zap.String("operation", op.ID), zap.Error(err))
-		return d.refused(problem.New(problem.StoreUnavailable, ""), gateway.Quota{})
+		return d.refuse(problem.StoreUnavailable)
 	}
 	said := decision.Context
 	if decision.Refusal != nil {
@@ -81,14 +81,14 @@ func (d direct) call(ctx context.Context, x *exchange, op *contract.Operation, a
 		d.record("admitted", x, said.Admission)
 		if !x.admitted(op, said.Admission) {
 			d.giveBack(x, said.Admission, false)
-			return d.refused(problem.New(problem.Timeout, ""), gateway.Quota{})
+			return d.refuse(problem.Timeout)
 		}
 	}
 	payload, err := d.event(x, op, args, said, d.Now().Sub(began))
 	if err != nil {
 		d.Log.Error("make the event", zap.String("operation", op.ID), zap.Error(err))
 		x.setSent(nil)
-		return d.refused(problem.New(problem.Internal, ""), gateway.Quota{})
+		return d.refuse(problem.Internal)
 	}
 	return d.invoke(ctx, x, op, payload)
 }
@@ -124,7 +124,7 @@ func (d direct) invoke(ctx context.Context, x *exchange, op *contract.Operation,
 	case errors.As(err, &failed):
 		d.Log.Error("invoke", zap.String("operation", op.ID), zap.String("error_type", failed.Type))
 		x.setSent(nil)
-		return d.refused(problem.New(problem.Internal, ""), gateway.Quota{})
+		return d.refuse(problem.Internal)
 	case err != nil:
 		return restAnswer{problem: d.unanswered(ctx, x, op, err)}
 	}
@@ -136,7 +136,7 @@ func (d direct) invoke(ctx context.Context, x *exchange, op *contract.Operation,
 	if err != nil {
 		d.Log.Error("malformed Lambda proxy response", zap.String("operation", op.ID), zap.Error(err))
 		x.setSent(nil)
-		return d.refused(problem.New(problem.Internal, ""), gateway.Quota{})
+		return d.refuse(problem.Internal)
 	}
 	return d.read(x, op, answer.Status, answer.Header, body)
 }
@@ -147,6 +147,11 @@ func (d direct) unstarted(x *exchange, code problem.Code) restAnswer {
 	x.setUnstarted()
 	p := problem.New(code, "")
 	return restAnswer{status: p.Status, problem: p}
+}
+
+// refuse is refused for a code that says all.
+func (d direct) refuse(code problem.Code) restAnswer {
+	return d.refused(problem.New(code, ""), gateway.Quota{})
 }
 
 // refused is a refusal as the REST API gives it: the wait in whole seconds, in the header too.
@@ -205,7 +210,7 @@ func (d direct) giveBack(x *exchange, a gateway.Admission, unstarted bool) {
 // endpoint: what a call needs is that functions can be invoked, and that they are not stopped.
 func (d direct) endpoint(ctx context.Context, answers map[string]restAnswer) check {
 	if d.stops.braked(ctx, d.Log) {
-		return newCheck("endpoint", d.refused(problem.New(problem.Braked, ""), gateway.Quota{}))
+		return newCheck("endpoint", d.refuse(problem.Braked))
 	}
 	best := restAnswer{}
 	for _, a := range answers {

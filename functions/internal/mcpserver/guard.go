@@ -16,7 +16,7 @@ const maxBody = 1 << 20
 
 // guard refuses what can be refused without a message or a key.
 func (s *server) guard(r *http.Request) *refusal {
-	if refused := s.checkOrigin(r.Header); refused != nil {
+	if refused := s.checkOrigin(r); refused != nil {
 		return refused
 	}
 	if path := strings.TrimRight(r.URL.Path, "/"); !strings.HasSuffix(path, "/mcp") {
@@ -84,16 +84,22 @@ const (
 )
 
 // checkOrigin protects against pages that make a browser call (DNS rebinding included): an
-// Origin must be one that is allowed. Requests from outside a browser have none. Host is
-// not checked: the gateway in front checks it, and behind a loopback adapter a public
-// Host is right (modelcontextprotocol/go-sdk#857).
-func (s *server) checkOrigin(h http.Header) *refusal {
-	origins := h.Values("Origin")
-	if len(origins) == 0 || len(origins) == 1 && s.allowed(origins[0]) {
+// Origin must be one that is allowed, or the API's own, whose page for key holders tries /mcp.
+// Requests from outside a browser have none. Host is not checked: the gateway in front checks it,
+// and behind a loopback adapter a public Host is right (modelcontextprotocol/go-sdk#857).
+func (s *server) checkOrigin(r *http.Request) *refusal {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 || len(origins) == 1 && (s.allowed(origins[0]) || own(r, origins[0])) {
 		return nil
 	}
 	return refuse(nil, problem.New(problem.OriginNotAllowed,
 		"Pages of this web origin may not call here. The owner of this server can add it to its allowed origins."))
+}
+
+// own: a page of this API, which needs no CORS headers to read the answer.
+func own(r *http.Request, origin string) bool {
+	event, ok := gateway.Event(r.Context())
+	return ok && gateway.SameOrigin(event, origin)
 }
 
 func (s *server) allowed(origin string) bool {

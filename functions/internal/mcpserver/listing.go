@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/reply"
@@ -18,6 +19,23 @@ type Listed struct {
 	// Prompt is what a host puts before its model: name, description and input schema.
 	// Title, output schema and annotations stay with the host.
 	Prompt json.RawMessage
+}
+
+// Tokens estimates what Prompt takes of a model's context.
+func (l Listed) Tokens() int { return estimateTokens(l.Prompt) }
+
+// estimateTokens counts one token per four ASCII characters and one per other character.
+// Tokenizers differ; for English, JSON and Japanese this is within about a third.
+func estimateTokens(text []byte) int {
+	ascii, others := 0, 0
+	for _, r := range string(text) {
+		if r < utf8.RuneSelf {
+			ascii++
+		} else {
+			others++
+		}
+	}
+	return (ascii+3)/4 + others
 }
 
 // Listing is the list of a key that has no tool switched off, in the order sent. Names are

@@ -1,7 +1,9 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
 	"testing"
 
 	"sekisho/functions/internal/contract"
@@ -42,5 +44,36 @@ func TestListing(t *testing.T) {
 				t.Errorf("%s: %v in %s", l.Name, err, l.Prompt)
 			}
 		}
+	}
+}
+
+// TestListedIsCurrent keeps the contract's figures of tools equal to what is sent.
+func TestListedIsCurrent(t *testing.T) {
+	api, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := mcpserver.Listing(api, mcpserver.Underscore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := map[string]contract.Listed{}
+	for _, l := range list {
+		measured[l.Canonical] = contract.Listed{Bytes: len(l.Entry), Tokens: l.Tokens()}
+	}
+	want, err := json.MarshalIndent(measured, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	const path = "../contract/listed.json"
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is out of date (%v); run: go generate ./functions/internal/contract", path, err)
 	}
 }

@@ -36,6 +36,7 @@ const (
 	MethodNotAllowed Code = "method_not_allowed"
 	Unauthorized     Code = "unauthorized"
 	KeyNotFound      Code = "key_not_found"
+	SettingsChanged  Code = "settings_changed"
 	KeyInactive      Code = "key_inactive"
 	LimitExceeded    Code = "limit_exceeded"
 	RateLimited      Code = "rate_limited"
@@ -93,6 +94,7 @@ var kinds = map[Code]kind{
 	Unauthorized:             {401, "No valid API key", Permanent, 0, "This call had no API key, or one that is mistyped, unknown or revoked. " + HowToSendKey + " Do not retry without a valid one."},
 	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
 	KeyInactive:              {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
+	SettingsChanged:          {412, "Settings changed meanwhile", Permanent, 0, "Somebody changed these settings after they were read; nothing was written. Do not retry as it is: read them (GET /v1/user/tool-settings), make your change to what they are now, and send that with the new ETag."},
 	LimitExceeded:            {429, "Limit used up", Permanent, 0, "The limit that limit_period names is used up for this API key; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
 	RateLimited:              {429, "Too many calls with this API key", Transient, time.Second, "This API key makes calls faster than its plan allows. The call did not run and is not charged. Wait retryAfterMs, then retry, and make fewer calls at once."},
 	ToolDisabled:             {403, "Tool switched off", Permanent, 0, "The holder of this API key has switched this tool off. Do not retry; use another tool, or ask your user to switch it on in the tool settings."},

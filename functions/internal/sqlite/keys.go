@@ -70,9 +70,17 @@ func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error 
 	})
 }
 
-func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Settings) error {
+func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Settings, was *account.Settings) error {
 	off = off.Normalize()
 	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if was != nil {
+			switch k, err := readKey(ctx, tx, keyID); {
+			case err != nil:
+				return err
+			case !k.Settings.Equal(*was) && !k.Settings.Equal(off):
+				return fmt.Errorf("settings of key %s: %w", keyID, account.ErrChanged)
+			}
+		}
 		res, err := tx.ExecContext(ctx, "UPDATE api_key SET off_categories = ?, off_tools = ? WHERE id = ?",
 			names(off.DisabledCategories), names(off.DisabledTools), keyID)
 		return changed(res, err, fmt.Errorf("key %s: %w", keyID, account.ErrNotFound))

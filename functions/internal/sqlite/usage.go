@@ -172,8 +172,8 @@ func (s meters) Counts(ctx context.Context, meter string, periods ...usage.Perio
 
 func readCounts(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (usage.Counts, error) {
 	c := usage.Counts{Days: map[usage.Day]int64{}, Operations: map[string]usage.OperationCounts{}}
-	err := tx.QueryRowContext(ctx, "SELECT used, refunded, unstarted, denied FROM meter WHERE meter = ? AND period = ?", meter, p.String()).
-		Scan(&c.Used, &c.Refunded, &c.Unstarted, &c.Denied)
+	err := tx.QueryRowContext(ctx, "SELECT used, refunded, unstarted, denied, tat FROM meter WHERE meter = ? AND period = ?", meter, p.String()).
+		Scan(&c.Used, &c.Refunded, &c.Unstarted, &c.Denied, &c.TAT)
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, nil
 	}

@@ -66,6 +66,8 @@ type Counts struct {
 	// Denied calls over a limit. It lags by minutes and may miss or repeat a few: it
 	// informs, it decides nothing.
 	Denied int64
+	// TAT is the state of the rate after the last call of the month, 0 if none was rated.
+	TAT int64
 	// Operations by their codes.
 	Operations map[string]OperationCounts
 }
@@ -109,9 +111,21 @@ var (
 // by the second.
 const RetryBusy = time.Second
 
-// RetainCounters is how long counters are kept after their period ends: the thirteen months
-// that the history shows. They may be removed later, never earlier.
-const RetainCounters = 13 * 31 * 24 * time.Hour
+// HistoryMonths is how many months can be looked at, the current one included.
+const HistoryMonths = 13
+
+// RetainCounters is how long counters are kept after their period ends. They may be removed
+// later, never earlier.
+const RetainCounters = HistoryMonths * 31 * 24 * time.Hour
+
+// History is the months that can be looked at, the current one first.
+func History(now time.Time) []Period {
+	periods := make([]Period, HistoryMonths)
+	for i := range periods {
+		periods[i] = PeriodOf(now).Before(i)
+	}
+	return periods
+}
 
 // RetainRefunds is how long the marker of a refund is kept after its period ends: longer
 // than any redelivery of a log record.

@@ -134,6 +134,21 @@ run "refuses_a_function_that_does_not_exist_and_one_that_outlives_the_gateway" {
   expect_failures = [aws_api_gateway_rest_api.this]
 }
 
+# The provider leaves what the body says of it alone (https://github.com/cloudposse/terraform-aws-api-gateway/pull/33).
+run "answers_are_compressed" {
+  command = plan
+
+  assert {
+    condition     = aws_api_gateway_rest_api.this.minimum_compression_size == "2000"
+    error_message = "From the contract's size on."
+  }
+
+  assert {
+    condition     = jsondecode(aws_api_gateway_rest_api.this.body).x-amazon-apigateway-minimum-compression-size == 2000
+    error_message = "The laptop reads it from the body."
+  }
+}
+
 run "throttles_of_methods_and_of_addresses" {
   command = plan
 

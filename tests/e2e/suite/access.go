@@ -151,6 +151,57 @@ func testToolSettings(t *testing.T, g Target) {
 	}
 }
 
+// testSettingsOfTwo: of two who have read the same settings, the second to write hears of it.
+func testSettingsOfTwo(t *testing.T, g Target) {
+	k := g.newKey(t)
+	const path = "/v1/user/tool-settings"
+	put := func(body, ifMatch string) answer {
+		t.Helper()
+		return send(t, http.MethodPut, g.APIURL+path, k.Secret, body, header("If-Match", ifMatch))
+	}
+	read := g.get(t, path, k.Secret)
+	tag := read.Header.Get("ETag")
+	if again := g.get(t, path, k.Secret).Header.Get("ETag"); tag == "" || again != tag {
+		t.Errorf("read twice: %q, %q", tag, again)
+	}
+	first := put(`{"disabled_tools":["convert.era"]}`, tag)
+	if first.Status != http.StatusOK || first.Header.Get("ETag") == tag || first.Header.Get("ETag") == "" {
+		t.Fatalf("the first: %s, %q", first, first.Header.Get("ETag"))
+	}
+	second := put(`{"disabled_tools":["convert.width"]}`, tag)
+	if p := second.problem(t); second.Status != http.StatusPreconditionFailed || p.Error != "settings_changed" || p.Retryable || second.Header.Get("ETag") != "" {
+		t.Errorf("the second: %s", second)
+	}
+	now := g.get(t, path, k.Secret)
+	if now.Header.Get("ETag") != first.Header.Get("ETag") || string(now.Body) != string(first.Body) || !strings.Contains(string(now.Body), `"disabled_tools":["convert.era"]`) {
+		t.Errorf("after both: %s", now)
+	}
+	for _, ifMatch := range []string{now.Header.Get("ETag"), `"other", ` + tag, "*"} { // tag was that of no settings at all
+		if a := put(`{}`, ifMatch); a.Status != http.StatusOK || a.Header.Get("ETag") != tag {
+			t.Errorf("If-Match %s: %s, %q", ifMatch, a, a.Header.Get("ETag"))
+		}
+	}
+	for _, ifMatch := range []string{`"other"`, "W/" + tag, strings.Trim(tag, `"`)} {
+		if a := put(`{}`, ifMatch); a.Status != http.StatusPreconditionFailed {
+			t.Errorf("If-Match %s: %s", ifMatch, a)
+		}
+	}
+	var settings struct {
+		Tools []struct {
+			Description string
+			Units       *int64
+			Bytes       int `json:"list_bytes"`
+			Tokens      int `json:"estimated_tokens"`
+		}
+	}
+	decode(t, now.Body, &settings)
+	for _, tool := range settings.Tools {
+		if tool.Description == "" || tool.Units == nil || tool.Bytes < 100 || tool.Tokens < 10 {
+			t.Errorf("of a tool: %+v", tool)
+		}
+	}
+}
+
 func testData(t *testing.T, g Target) {
 	k := g.newKey(t)
 	for path, want := range map[string]string{

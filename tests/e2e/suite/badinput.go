@@ -15,7 +15,6 @@ func testBadInputREST(t *testing.T, g Target) {
 		code                     string
 	}{
 		{"unknown route", "GET", "/v1/nothing", "", 404, "route_not_found"},
-		{"root", "GET", "/", "", 404, "route_not_found"},
 		{"wrong method", "DELETE", "/v1/postal/1000001", "", 404, "route_not_found"},
 		{"OAuth probe", "GET", "/.well-known/oauth-protected-resource", "", 404, "route_not_found"},
 		{"OAuth probe below", "GET", "/.well-known/oauth-protected-resource/mcp", "", 404, "route_not_found"},

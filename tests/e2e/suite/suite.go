@@ -57,6 +57,8 @@ func Run(t *testing.T, target Target) {
 		{"WithoutAKey", testWithoutKey},
 		{"RevokedAndRotated", testRevoked},
 		{"ToolSettings", testToolSettings},
+		{"SettingsOfTwo", testSettingsOfTwo},
+		{"Page", testPage},
 		{"BadInputREST", testBadInputREST},
 		{"BadInputMCP", testBadInputMCP},
 		{"EveryTool", testEveryTool},

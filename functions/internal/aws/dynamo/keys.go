@@ -108,10 +108,10 @@ func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error 
 	return err
 }
 
-func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Settings) error {
-	off = off.Normalize()
-	set, remove, values := []string{}, []string{}, item{}
-	for name, list := range map[string][]string{offCategories: off.DisabledCategories, offTools: off.DisabledTools} {
+func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Settings, was *account.Settings) error {
+	values := item{}
+	var set, remove []string
+	for name, list := range setsOf(off) {
 		if len(list) == 0 { // DynamoDB has no empty sets
 			remove = append(remove, name)
 			continue
@@ -119,28 +119,63 @@ func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Set
 		set = append(set, name+" = :"+name)
 		values[":"+name] = texts(list)
 	}
-	expression := ""
+	var clauses []string
 	if len(set) > 0 {
-		expression += "SET " + strings.Join(set, ", ") + " "
+		clauses = append(clauses, "SET "+strings.Join(set, ", "))
 	}
 	if len(remove) > 0 {
-		expression += "REMOVE " + strings.Join(remove, ", ")
+		clauses = append(clauses, "REMOVE "+strings.Join(remove, ", "))
 	}
-	if len(values) == 0 {
-		values = nil
+	condition := "attribute_exists(#pk)"
+	if was != nil {
+		condition += " AND " + areStill(*was, values)
 	}
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.tables.Accounts,
 		Key:                       key(keyPrefix + keyID),
-		UpdateExpression:          &expression,
-		ConditionExpression:       aws.String("attribute_exists(#pk)"),
+		UpdateExpression:          aws.String(strings.Join(clauses, " ")),
+		ConditionExpression:       &condition,
 		ExpressionAttributeNames:  map[string]string{"#pk": pk},
-		ExpressionAttributeValues: values,
+		ExpressionAttributeValues: orNil(values),
 	})
-	if _, failed := conditionFailed(err); failed {
+	switch _, failed := conditionFailed(err); {
+	case !failed:
+		return err
+	case was == nil:
 		return fmt.Errorf("key %s: %w", keyID, account.ErrNotFound)
 	}
-	return err
+	k, err := s.Key(ctx, keyID) // it is missing, or it changed, perhaps by this very write, sent twice
+	if err != nil || k.Settings.Equal(off) {
+		return err
+	}
+	return fmt.Errorf("settings of key %s: %w", keyID, account.ErrChanged)
+}
+
+// areStill is the condition that a key's settings are the ones given; their values go into values.
+func areStill(was account.Settings, values item) string {
+	var conditions []string
+	for name, list := range setsOf(was) {
+		if len(list) == 0 {
+			conditions = append(conditions, "attribute_not_exists("+name+")")
+			continue
+		}
+		conditions = append(conditions, name+" = :was_"+name)
+		values[":was_"+name] = texts(list)
+	}
+	return strings.Join(conditions, " AND ")
+}
+
+func setsOf(off account.Settings) map[string][]string {
+	off = off.Normalize()
+	return map[string][]string{offCategories: off.DisabledCategories, offTools: off.DisabledTools}
+}
+
+// orNil: DynamoDB refuses a map of values that has none.
+func orNil(values item) item {
+	if len(values) == 0 {
+		return nil
+	}
+	return values
 }
 
 // Key is a strongly consistent read. It costs twice as much as an eventual one, but the
@@ -230,8 +265,7 @@ func itemOf(k account.Key) item {
 	if !k.RevokedAt.IsZero() {
 		i["revoked_at"] = milli(k.RevokedAt)
 	}
-	off := k.Settings.Normalize()
-	for name, list := range map[string][]string{offCategories: off.DisabledCategories, offTools: off.DisabledTools} {
+	for name, list := range setsOf(k.Settings) {
 		if len(list) > 0 {
 			i[name] = texts(list)
 		}

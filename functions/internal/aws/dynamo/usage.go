@@ -101,6 +101,7 @@ func countsOf(i item, p usage.Period) usage.Counts {
 	c.Refunded, _ = i.number(attrRefunded)
 	c.Refunded += c.Unstarted
 	c.Denied, _ = i.number(attrDenied)
+	c.TAT, _ = i.number(attrTAT)
 	for name := range i {
 		n, ok := i.number(name)
 		if !ok {

@@ -1,4 +1,4 @@
-// Package logsinsights counts denied calls by meter and tool in the access log that API
+// Package logsinsights counts refused calls by meter, tool and reason in the access log that API
 // Gateway writes to CloudWatch Logs. Logs Insights does the counting and returns only sums.
 // AWS bills a query by the gigabytes it reads.
 //
@@ -116,14 +116,16 @@ func (g Group) query(ctx context.Context, p usage.Period, from, to int64) ([][]t
 	return rows, nil
 }
 
-// Query is the query for a month, returning at most the given number of rows.
+// Query is the query for a month, returning at most the given number of rows. A throttled call
+// has no period, because no authorizer saw it, so the month's end bounds it.
 func Query(p usage.Period, rows int) string {
 	var denials []string
 	for _, code := range gateway.CountedDenials() {
 		denials = append(denials, strconv.Quote(string(code)))
 	}
-	return fmt.Sprintf(`filter %s in [%s] and %s = "%s" | stats count(*) as calls by %s, %s | limit %d`,
-		names.Denial, strings.Join(denials, ", "), names.Period, p, names.Meter, names.Operation, rows)
+	return fmt.Sprintf(`filter (%s in [%s] and %s = "%s") or (%s = "%s" and @timestamp < %d) | stats count(*) as calls by %s, %s, %s, %s | limit %d`,
+		names.Denial, strings.Join(denials, ", "), names.Period, p, names.ResponseType, gateway.Throttled, p.Reset().UnixMilli(),
+		names.Meter, names.Operation, names.Denial, names.ResponseType, rows)
 }
 
 // names of the fields of a record.
@@ -172,7 +174,9 @@ func add(row []types.ResultField, denials chargeback.Denials) error {
 	if err != nil || calls < 0 {
 		return fmt.Errorf("the query returned %q instead of a number of calls", fields["calls"])
 	}
-	denials[chargeback.Subject{Meter: fields[names.Meter], Operation: fields[names.Operation]}] += calls
+	record := gateway.AccessRecord{ResponseType: fields[names.ResponseType]}
+	record.Denial = fields[names.Denial]
+	denials[chargeback.Subject{Meter: fields[names.Meter], Operation: fields[names.Operation], Why: record.Refusal()}] += calls
 	return nil
 }
 

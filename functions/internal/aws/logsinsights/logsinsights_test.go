@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"sekisho/functions/internal/aws/logsinsights"
 	"sekisho/functions/internal/money/chargeback"
+	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
 
@@ -100,12 +102,22 @@ func (i *insights) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// count evaluates: filter denial and period, stats count(*) as calls by meter, operation, limit.
+// grouped are the fields by which the query counts.
+var grouped = [4]string{"meter", "operation", "denial", "response_type"}
+
+// count evaluates: filter (denial and period) or (throttled before the month's end), stats
+// count(*) as calls by what is grouped, limit.
 func (i *insights) count(from, to int64) [][]map[string]string {
-	calls := map[[2]string]int{}
+	calls := map[[4]string]int{}
 	for _, r := range i.records {
-		if r.at >= from && r.at <= to && r.line["denial"] == "limit_exceeded" && r.line["period"] == "2026-11" {
-			calls[[2]string{r.line["meter"], r.line["operation"]}]++
+		denied := slices.Contains([]string{"limit_exceeded", "rate_limited"}, r.line["denial"]) && r.line["period"] == "2026-11"
+		throttled := r.line["response_type"] == "THROTTLED" && r.at < november(i.t).Reset().Unix()
+		if r.at >= from && r.at <= to && (denied || throttled) {
+			var by [4]string
+			for n, name := range grouped {
+				by[n] = r.line[name]
+			}
+			calls[by]++
 		}
 	}
 	answer := [][]map[string]string{}
@@ -113,9 +125,11 @@ func (i *insights) count(from, to int64) [][]map[string]string {
 		if len(answer) == rows {
 			break
 		}
-		answer = append(answer, []map[string]string{
-			{"field": "meter", "value": by[0]}, {"field": "operation", "value": by[1]}, {"field": "calls", "value": fmt.Sprint(n)},
-		})
+		row := []map[string]string{{"field": "calls", "value": fmt.Sprint(n)}}
+		for at, name := range grouped {
+			row = append(row, map[string]string{"field": name, "value": by[at]})
+		}
+		answer = append(answer, row)
 	}
 	return answer
 }
@@ -159,7 +173,7 @@ func denied(at time.Time, meter, operation string) record {
 }
 
 func subject(meter, operation string) chargeback.Subject {
-	return chargeback.Subject{Meter: meter, Operation: operation}
+	return chargeback.Subject{Meter: meter, Operation: operation, Why: problem.LimitExceeded}
 }
 
 func TestDenied(t *testing.T) {
@@ -168,13 +182,19 @@ func TestDenied(t *testing.T) {
 	other.line["period"] = "2026-10"
 	admitted := denied(first, "key_a", "postal.lookup")
 	admitted.line["denial"] = "-"
+	fast := denied(first, "key_a", "postal.lookup")
+	fast.line["denial"] = "rate_limited"
+	throttled := func(at time.Time) record {
+		return record{at.Unix(), map[string]string{"denial": "-", "period": "-", "meter": "-", "operation": "-", "response_type": "THROTTLED"}}
+	}
 	i := &insights{polls: 2, records: []record{
 		denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "calendar.holidays"),
 		denied(first.AddDate(0, 1, 0).Add(5*time.Minute), "key_b", "postal.lookup"), // logged after the month's end
-		other, admitted,
+		other, admitted, fast, throttled(first), throttled(first.AddDate(0, 1, 0)),
 	}}
 	got, known, err := start(t, i).Denied(t.Context(), november(t))
-	want := chargeback.Denials{subject("key_a", "postal.lookup"): 2, subject("key_a", "calendar.holidays"): 1, subject("key_b", "postal.lookup"): 1}
+	want := chargeback.Denials{subject("key_a", "postal.lookup"): 2, subject("key_a", "calendar.holidays"): 1, subject("key_b", "postal.lookup"): 1,
+		{Meter: "key_a", Operation: "postal.lookup", Why: problem.RateLimited}: 1, {Meter: "-", Operation: "-", Why: problem.Throttled}: 1}
 	if err != nil || !known || !maps.Equal(got, want) {
 		t.Errorf("%v, known %t, %v; want %v", got, known, err, want)
 	}

@@ -4,19 +4,13 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
-	"sekisho/functions/internal/problem"
-	"sekisho/functions/internal/reply"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
@@ -32,7 +26,9 @@ type Handler struct {
 	Store account.Store
 	Usage Counter
 	Plans account.Plans
-	Now   func() time.Time
+	// UpgradeURL is where to get a larger plan; "" where there is none.
+	UpgradeURL string
+	Now        func() time.Time
 }
 
 // Usage is this month's usage of a key.
@@ -43,26 +39,6 @@ type Usage struct {
 	MonthlyUsed  int64  `json:"monthly_used"`
 	Remaining    *int64 `json:"remaining"`
 	ResetAt      string `json:"reset_at"`
-}
-
-// Settings are the tool settings of a key.
-type Settings struct {
-	DisabledCategories []string `json:"disabled_categories"`
-	DisabledTools      []string `json:"disabled_tools"`
-	Tools              []Tool   `json:"tools"`
-}
-
-// Tool is one tool, and whether the key may use it.
-type Tool struct {
-	Name     string `json:"name"`
-	Category string `json:"category"`
-	Enabled  bool   `json:"enabled"`
-}
-
-// SettingsUpdate replaces the settings of a key.
-type SettingsUpdate struct {
-	DisabledCategories []string `json:"disabled_categories,omitempty"`
-	DisabledTools      []string `json:"disabled_tools,omitempty"`
 }
 
 // None is the argument of operations that take none.
@@ -100,66 +76,6 @@ func (h *Handler) usage(ctx context.Context, call rest.Call, _ None) (Usage, err
 	return out, nil
 }
 
-func (h *Handler) getSettings(ctx context.Context, call rest.Call, _ None) (Settings, error) {
-	key, err := h.Store.Key(ctx, call.Caller.KeyID)
-	if err != nil {
-		return Settings{}, fmt.Errorf("read key %s: %w", call.Caller.KeyID, err)
-	}
-	return h.describe(key.Settings), nil
-}
-
-func (h *Handler) putSettings(ctx context.Context, call rest.Call, in SettingsUpdate) (Settings, error) {
-	settings := account.Settings{
-		DisabledCategories: in.DisabledCategories, DisabledTools: in.DisabledTools,
-	}.Normalize()
-	if err := h.check(settings); err != nil {
-		return Settings{}, err
-	}
-	err := h.Store.PutSettings(ctx, call.Caller.KeyID, settings)
-	if errors.Is(err, account.ErrNotFound) {
-		return Settings{}, problem.New(problem.KeyNotFound, "")
-	}
-	if err != nil {
-		return Settings{}, fmt.Errorf("write settings of %s: %w", call.Caller.KeyID, err)
-	}
-	return h.describe(settings), nil
-}
-
-// check refuses names that stand for nothing: a typo would leave a tool on.
-func (h *Handler) check(s account.Settings) error {
-	categories := h.API.ToolCategories()
-	for _, name := range s.DisabledTools {
-		if _, ok := categories[name]; !ok {
-			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %s; there are: %s",
-				reply.Quote(name), strings.Join(slices.Sorted(maps.Keys(categories)), ", "))
-		}
-	}
-	known := slices.Sorted(maps.Values(categories))
-	known = slices.Compact(known)
-	for _, name := range s.DisabledCategories {
-		if !slices.Contains(known, name) {
-			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %s; there are: %s",
-				reply.Quote(name), strings.Join(known, ", "))
-		}
-	}
-	return nil
-}
-
-func (h *Handler) describe(s account.Settings) Settings {
-	out := Settings{
-		DisabledCategories: append([]string{}, s.DisabledCategories...),
-		DisabledTools:      append([]string{}, s.DisabledTools...),
-		Tools:              []Tool{},
-	}
-	categories := h.API.ToolCategories()
-	for _, name := range slices.Sorted(maps.Keys(categories)) {
-		out.Tools = append(out.Tools, Tool{
-			Name: name, Category: categories[name], Enabled: s.Allows(name, categories[name]),
-		})
-	}
-	return out
-}
-
 // FromEnv builds the function "account" of a deployment.
 func FromEnv(open store.Open) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
@@ -175,7 +91,11 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		h := &Handler{API: api, Store: s.Accounts(), Usage: s.Usage(), Plans: plans, Now: rt.Now}
+		upgrade, err := rt.Env.URL(boot.UpgradeURL)
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{API: api, Store: s.Accounts(), Usage: s.Usage(), Plans: plans, UpgradeURL: upgrade, Now: rt.Now}
 		return rest.Serve(rt, h.Operations())
 	}
 }

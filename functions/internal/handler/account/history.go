@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
@@ -19,10 +20,23 @@ type HistoryQuery struct {
 
 // History is what a key used in the months that counters are kept.
 type History struct {
-	Plan   string         `json:"plan"`
-	Months []UsageOfMonth `json:"months"`
-	Month  string         `json:"month"`
-	Days   []UsageOfDay   `json:"days"`
+	Plan       string         `json:"plan"`
+	UpgradeURL string         `json:"upgrade_url"`
+	Now        string         `json:"now"`
+	Limits     []LimitState   `json:"limits"`
+	Months     []UsageOfMonth `json:"months"`
+	Month      string         `json:"month"`
+	Days       []UsageOfDay   `json:"days"`
+}
+
+// LimitState is where a key stands with one limit of its plan.
+type LimitState struct {
+	LimitPeriod string `json:"limit_period"`
+	Limit       int64  `json:"limit"`
+	Used        int64  `json:"used"`
+	Remaining   int64  `json:"remaining"`
+	LengthMs    int64  `json:"length_ms"`
+	ResetAt     string `json:"reset_at"`
 }
 
 // UsageOfMonth in units, denied calls in calls.
@@ -48,37 +62,51 @@ type UsageOfDay struct {
 	Used int64  `json:"used"`
 }
 
-// months of the history, the current one included.
-const months = 13
-
 // history reads all months in one request to the store: those before the current one don't
 // change, and there are no more of them than the counters are kept for.
 func (h *Handler) history(ctx context.Context, call rest.Call, query HistoryQuery) (History, error) {
-	now := usage.PeriodOf(h.Now())
-	asked := now
+	limits, err := h.Plans.Limits(call.Caller.Plan)
+	if err != nil {
+		return History{}, err
+	}
+	at := h.Now()
+	periods := usage.History(at)
+	asked := periods[0]
 	if query.Month != "" {
-		var err error
 		if asked, err = usage.ParsePeriod(query.Month); err != nil {
 			return History{}, problem.New(problem.InvalidArgument, "month: "+err.Error())
 		}
 	}
-	periods := make([]usage.Period, months)
-	for i := range periods {
-		periods[i] = now.Before(i)
-	}
-	at := slices.Index(periods, asked)
-	if at < 0 {
-		return History{}, problem.Newf(problem.OutOfRange, "month: the months from %s to %s are kept; leave month out for the current one.", periods[months-1], now)
+	place := slices.Index(periods, asked)
+	if place < 0 {
+		return History{}, problem.Newf(problem.OutOfRange, "month: the months from %s to %s are kept; leave month out for the current one.", periods[len(periods)-1], periods[0])
 	}
 	counts, err := h.Usage.Counts(ctx, call.Caller.Meter, periods...)
 	if err != nil {
 		return History{}, fmt.Errorf("read usage: %w", err)
 	}
-	out := History{Plan: call.Caller.Plan, Month: asked.String(), Days: h.days(asked, counts[at])}
+	out := History{
+		Plan: call.Caller.Plan, UpgradeURL: h.UpgradeURL, Now: usage.FormatReset(at), Limits: limitStates(limits, counts, at),
+		Month: asked.String(), Days: days(asked, counts[place], at),
+	}
 	for i, p := range periods {
 		out.Months = append(out.Months, h.month(p, counts[i]))
 	}
 	return out, nil
+}
+
+// limitStates takes the counts of the current month first, and those of the month before: the
+// rate's bucket does not fill at the turn.
+func limitStates(limits usage.Limits, counts []usage.Counts, at time.Time) []LimitState {
+	state := usage.State{Used: counts[0].Used, Today: counts[0].Days[usage.DayOf(at)], TAT: max(counts[0].TAT, counts[1].TAT)}
+	states := []LimitState{}
+	for _, q := range limits.Quotas(state, at) {
+		states = append(states, LimitState{
+			LimitPeriod: string(q.Window), Limit: q.Limit, Used: q.Used(), Remaining: q.Remaining,
+			LengthMs: q.Length.Milliseconds(), ResetAt: usage.FormatReset(at.Add(q.Reset)),
+		})
+	}
+	return states
 }
 
 func (h *Handler) month(p usage.Period, c usage.Counts) UsageOfMonth {
@@ -93,8 +121,8 @@ func (h *Handler) month(p usage.Period, c usage.Counts) UsageOfMonth {
 }
 
 // days are those of a month that have begun, so that a chart has no gaps.
-func (h *Handler) days(p usage.Period, c usage.Counts) []UsageOfDay {
-	today := usage.DayOf(h.Now())
+func days(p usage.Period, c usage.Counts, at time.Time) []UsageOfDay {
+	today := usage.DayOf(at)
 	var days []UsageOfDay
 	for n := 1; ; n++ {
 		day, ok := p.Day(n)

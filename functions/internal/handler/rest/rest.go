@@ -29,6 +29,8 @@ type Call struct {
 	// Caller is what the authorizer says of the call.
 	Caller gateway.AuthorizerContext
 	Event  events.APIGatewayProxyRequest
+	// SetHeader sets a header of the answer, if the call succeeds.
+	SetHeader func(name, value string)
 	// Note adds a field to the call's log line. It must hold nothing secret.
 	Note func(zap.Field)
 }
@@ -117,10 +119,12 @@ func New(api *contract.API, function string, ops map[string]Operation, log *zap.
 func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	start := s.now()
 	fields := make([]zap.Field, 0, 12)
+	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
 	call := Call{
-		Caller: gateway.ParseAuthorizerContext(event.RequestContext.Authorizer),
-		Event:  event,
-		Note:   func(f zap.Field) { fields = append(fields, f) },
+		Caller:    gateway.ParseAuthorizerContext(event.RequestContext.Authorizer),
+		Event:     event,
+		SetHeader: func(name, value string) { headers[name] = value },
+		Note:      func(f zap.Field) { fields = append(fields, f) },
 	}
 	op := s.api.Route(event.HTTPMethod, event.Resource)
 	answer, err := s.serve(ctx, op, call)
@@ -128,7 +132,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	if err == nil {
 		body, err = s.encode(op, answer)
 	}
-	response := respond(call, body, err)
+	response := respond(call, headers, body, err)
 	fields = append(fields,
 		zap.String("request_id", event.RequestContext.ExtendedRequestID),
 		zap.String("key_id", call.Caller.KeyID),
@@ -204,12 +208,11 @@ func (s *Server) encode(op *contract.Operation, answer any) ([]byte, error) {
 	return nil, p
 }
 
-func respond(call Call, body []byte, err error) events.APIGatewayProxyResponse {
+func respond(call Call, headers map[string]string, body []byte, err error) events.APIGatewayProxyResponse {
 	if err != nil {
 		p, _ := asProblem(err)
 		return problemResponse(p)
 	}
-	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
 	addRateLimit(headers, call.Caller.Quota)
 	return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
 }

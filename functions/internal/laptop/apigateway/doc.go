@@ -26,6 +26,8 @@
 //   - A body that is not UTF-8 arrives with U+FFFD in place of the bad bytes, and an answer
 //     marked isBase64Encoded goes out as it stands, because the API declares no binary
 //     media types. AGW/api-gateway-payload-encodings.html
+//   - Answers of integrations are compressed from the description's minimum size on; see
+//     compress.go. Here by gzip alone, where the real service knows deflate too.
 //   - A function that fails, panics, times out or answers anything but a proxy response is a
 //     502 through DEFAULT_5XX; one that is throttled is an
 //     INTEGRATION_FAILURE; 29 s without an answer are an INTEGRATION_TIMEOUT.

@@ -96,11 +96,13 @@ type Gateway struct {
 	refusals   map[string]contract.GatewayResponse
 	authorizer string
 	settings   atomic.Pointer[Settings]
-	accessLog  accessLog
-	throttles  *front.Throttles
-	bodies     *front.Bodies
-	now        func() time.Time
-	log        *zap.Logger
+	// minCompressed is the description's minimum size; nil means that nothing is compressed.
+	minCompressed *int
+	accessLog     accessLog
+	throttles     *front.Throttles
+	bodies        *front.Bodies
+	now           func() time.Time
+	log           *zap.Logger
 }
 
 // New builds a Gateway. The error says what in the configuration does not fit together.
@@ -139,7 +141,7 @@ func (g *Gateway) build() error {
 	if err != nil {
 		return err
 	}
-	g.refusals = api.GatewayResponses
+	g.refusals, g.minCompressed = api.GatewayResponses, api.MinCompressed
 	g.accessLog = newAccessLog(g.config.AccessLogFormat, api.AccessLog)
 	if g.routes, err = g.buildRoutes(api, g.config.Description); err != nil {
 		return err
@@ -172,6 +174,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The record comes before the answer, so that a caller that has the answer can count on
 	// the record, even if this process is killed.
 	g.record(c, answer, int64(len(answer.body)))
+	g.compress(c, answer)
 	answer.write(w)
 }
 

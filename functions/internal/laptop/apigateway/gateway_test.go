@@ -70,7 +70,6 @@ func TestContractRefusals(t *testing.T) {
 		"unknown route":  {path: "/v1/nothing", status: 404, code: "route_not_found"},
 		"unknown method": {method: "DELETE", path: "/v1/postal", status: 404, code: "route_not_found"},
 		"oauth probe":    {path: "/.well-known/oauth-protected-resource/mcp", status: 404, code: "route_not_found"},
-		"root":           {path: "/", status: 404, code: "route_not_found"},
 		"function fails": {business: fails("x"), status: 502, code: "internal", retryAfter: "1"},
 		"malformed":      {business: answers(`{}`), status: 502, code: "internal", retryAfter: "1"},
 		"too large":      {method: "POST", path: "/v1/convert/width", body: strings.Repeat("x", maxBody+1), status: 413, code: "too_large"},

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"strconv"
+	"time"
 
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/usage"
@@ -22,7 +24,7 @@ type LogReading struct {
 const maxLine = 64 << 10
 
 // ReadLog reads an access log with one record per line, as `sekisho up` writes it. It keeps
-// one line in memory at a time, plus one count per meter and tool.
+// one line in memory at a time, plus one count per meter, tool and reason.
 func ReadLog(r io.Reader, p usage.Period) (LogReading, error) {
 	reading := LogReading{Denials: Denials{}}
 	lines := bufio.NewReaderSize(r, maxLine)
@@ -68,8 +70,21 @@ func (l *LogReading) add(line []byte, p usage.Period) bool {
 	if err != nil {
 		return false
 	}
-	if record.IsCountedDenial() && record.Period == p.String() {
-		l.Denials[Subject{record.Meter, record.Operation}]++
+	if why := record.Refusal(); why != "" && monthOf(record) == p.String() {
+		l.Denials[Subject{record.Meter, record.Operation, why}]++
 	}
 	return true
+}
+
+// monthOf is the month that a record belongs to: the one that the authorizer decided for, or that
+// of the request where no authorizer ran; "" if there is neither.
+func monthOf(r gateway.AccessRecord) string {
+	if r.Period != "" {
+		return r.Period
+	}
+	ms, err := strconv.ParseInt(r.TimeEpochMs, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return usage.PeriodOf(time.UnixMilli(ms)).String()
 }

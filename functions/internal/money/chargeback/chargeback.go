@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"sekisho/functions/internal/money/cost"
+	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
 
@@ -27,10 +28,14 @@ const (
 	NotCounted = "(not counted yet)"
 )
 
-// Subject is the meter and the operation of a denied call.
-type Subject struct{ Meter, Operation string }
+// Subject is the meter and the operation of a refused call, and why it was refused. A call that
+// was throttled before its key was read has neither meter nor operation.
+type Subject struct {
+	Meter, Operation string
+	Why              problem.Code
+}
 
-// Denials counts denied calls.
+// Denials counts refused calls.
 type Denials map[Subject]int64
 
 // Add counts those of another log too.
@@ -38,6 +43,15 @@ func (d Denials) Add(more Denials) {
 	for subject, n := range more {
 		d[subject] += n
 	}
+}
+
+// Reasons counts them by why.
+func (d Denials) Reasons() map[problem.Code]int64 {
+	reasons := map[problem.Code]int64{}
+	for s, n := range d {
+		reasons[s.Why] += n
+	}
+	return reasons
 }
 
 // Meter is a meter with the owner of its newest key, and its counters.
@@ -79,6 +93,8 @@ type Sheet struct {
 	Strangers int64
 	// Unshared means that there were no calls to split the bill by.
 	Unshared bool
+	// Weight in USD is what all these calls cost by the prices.
+	Weight *big.Rat
 }
 
 // Split makes the rows of all meters, sorted by user, meter and tool. bill is in USD; it is
@@ -86,6 +102,9 @@ type Sheet struct {
 func Split(meters []Meter, denials Denials, prices Prices, bill *big.Rat) Sheet {
 	byMeter := map[string]map[string]int64{}
 	for s, n := range denials {
+		if s.Why == problem.Throttled { // which no meter counts
+			continue
+		}
 		if byMeter[s.Meter] == nil {
 			byMeter[s.Meter] = map[string]int64{}
 		}
@@ -145,7 +164,7 @@ func (s *Sheet) share(prices Prices, bill *big.Rat) {
 		weights[i] = r.weight(prices)
 		sum.Add(sum, weights[i])
 	}
-	s.Unshared = sum.Sign() == 0
+	s.Weight, s.Unshared = sum, sum.Sign() == 0
 	shares := cost.Shares(big.NewRat(wholeShare, 1), weights, ShareDecimals)
 	cents := cost.Shares(bill, weights, 2)
 	for i := range s.Rows {

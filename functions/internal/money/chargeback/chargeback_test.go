@@ -2,6 +2,7 @@ package chargeback_test
 
 import (
 	"io"
+	"maps"
 	"math/big"
 	"runtime"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sekisho/functions/internal/money/chargeback"
+	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
 
@@ -25,7 +27,7 @@ func meter(id string, counts usage.Counts) chargeback.Meter {
 }
 
 func light(meter string) chargeback.Subject {
-	return chargeback.Subject{Meter: meter, Operation: "light"}
+	return chargeback.Subject{Meter: meter, Operation: "light", Why: problem.LimitExceeded}
 }
 
 func operations(of map[string][2]int64) map[string]usage.OperationCounts {
@@ -70,21 +72,27 @@ func TestLogAhead(t *testing.T) {
 	if len(sheet.Rows) != 2 || last.Tool != chargeback.NotCounted || last.Denied != -2 || last.Share != 0 {
 		t.Errorf("%+v", sheet.Rows)
 	}
-	if total := totals(sheet); total.Denied != 1 || total.Share != 1_000_000 || total.Cents != 100 {
+	if total := sheet.Total(); total.Denied != 1 || total.Share != 1_000_000 || total.Cents != 100 {
 		t.Errorf("totals %+v", total)
 	}
 }
 
-// totals are the sums of the rows.
-func totals(s chargeback.Sheet) (t chargeback.Row) {
-	for _, r := range s.Rows {
-		t.Charged += r.Charged
-		t.Refunded += r.Refunded
-		t.Denied += r.Denied
-		t.Share += r.Share
-		t.Cents += r.Cents
+// figures leaves out the texts.
+func figures(s chargeback.Sum) chargeback.Row {
+	return chargeback.Row{Charged: s.Charged, Refunded: s.Refunded, Denied: s.Denied, Share: s.Share, Cents: s.Cents}
+}
+
+// TestBy: rows with one name become one sum, the largest first; its texts are those of the first.
+func TestBy(t *testing.T) {
+	sheet := chargeback.Sheet{Rows: []chargeback.Row{
+		{Meter: "a", Tool: "light", Charged: 5, Refunded: 1, Denied: 2, Share: 200, Cents: 2},
+		{Meter: "a", Tool: "heavy", Charged: 3, Share: 100, Cents: 1},
+		{Meter: "b", Tool: "light", Charged: 9, Refunded: 9, Denied: 1, Share: 700, Cents: 7},
+	}}
+	sums := sheet.By(func(r chargeback.Row) string { return r.Meter })
+	if len(sums) != 2 || sums[0].Meter != "b" || sums[1].Tool != "light" || sums[1].Rows != 2 || sums[1].Succeeded() != 7 || sums[1].Denied != 2 || sums[1].Share != 300 {
+		t.Errorf("%+v", sums)
 	}
-	return t
 }
 
 // TestTotalsAreTheCounters: whatever counters and log say, the sums equal the counters, and
@@ -111,7 +119,7 @@ func TestTotalsAreTheCounters(t *testing.T) {
 			extra := rapid.Int64Range(0, 2).Draw(t, "extra")
 			counts.Used += extra
 			for range rapid.IntRange(0, 2).Draw(t, "logged") {
-				denials[chargeback.Subject{Meter: id, Operation: tools.Draw(t, "operation")}] = rapid.Int64Range(0, 9).Draw(t, "times")
+				denials[chargeback.Subject{Meter: id, Operation: tools.Draw(t, "operation"), Why: problem.LimitExceeded}] = rapid.Int64Range(0, 9).Draw(t, "times")
 			}
 			want.Charged += counts.Used + counts.Refunded
 			want.Refunded += counts.Refunded
@@ -123,8 +131,16 @@ func TestTotalsAreTheCounters(t *testing.T) {
 		if !sheet.Unshared {
 			want.Share, want.Cents = 1_000_000, cents
 		}
-		if got := totals(sheet); got != want {
-			t.Fatalf("totals %+v, want %+v, rows %+v", got, want, sheet.Rows)
+		total := figures(sheet.Total())
+		if total != want {
+			t.Fatalf("totals %+v, want %+v, rows %+v", total, want, sheet.Rows)
+		}
+		for _, by := range []func(chargeback.Row) string{
+			func(r chargeback.Row) string { return r.Meter }, func(r chargeback.Row) string { return r.Tool }, func(r chargeback.Row) string { return "" },
+		} {
+			if got := figures(chargeback.Merge(sheet.By(by))); got != want {
+				t.Fatalf("the groups add up to %+v, want %+v", got, want)
+			}
 		}
 		for _, r := range sheet.Rows {
 			if r.Share < 0 || r.Cents < 0 || r.Charged < 0 || r.Refunded < 0 || (r.Denied < 0 && r.Tool != chargeback.NotCounted) {
@@ -136,6 +152,29 @@ func TestTotalsAreTheCounters(t *testing.T) {
 
 func record(meter, operation, period, denial string) string {
 	return `{"denial":"` + denial + `","meter":"` + meter + `","operation":"` + operation + `","period":"` + period + `","status":"429"}` + "\n"
+}
+
+// TestReasons: the log says why calls were refused. Those that were throttled, which includes
+// those that the brake stopped, belong to no meter and to the month of their time.
+func TestReasons(t *testing.T) {
+	november, err := usage.ParsePeriod("2026-11")
+	if err != nil {
+		t.Fatal(err)
+	}
+	throttled := func(ms string) string {
+		return `{"denial":"-","meter":"-","operation":"-","period":"-","response_type":"THROTTLED","time_epoch_ms":"` + ms + "\"}\n"
+	}
+	log := record("a", "light", "2026-11", "limit_exceeded") + record("a", "light", "2026-11", "rate_limited") + record("b", "light", "2026-11", "rate_limited") +
+		throttled("1796074827970") + throttled("1796083199999") + throttled("1796083200000") + throttled("-")
+	got, err := chargeback.ReadLog(strings.NewReader(log), november)
+	want := map[problem.Code]int64{problem.LimitExceeded: 1, problem.RateLimited: 2, problem.Throttled: 2}
+	if err != nil || !maps.Equal(got.Denials.Reasons(), want) {
+		t.Errorf("%v, %v; want %v", got.Denials.Reasons(), err, want)
+	}
+	a := meter("a", usage.Counts{Denied: 2})
+	if sheet := chargeback.Split([]chargeback.Meter{a}, got.Denials, prices(), new(big.Rat)); sheet.Strangers != 1 || len(sheet.Rows) != 1 || sheet.Rows[0].Denied != 2 {
+		t.Errorf("%+v", sheet)
+	}
 }
 
 func TestReadLog(t *testing.T) {

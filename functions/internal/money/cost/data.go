@@ -48,6 +48,10 @@ func (r *Report) JSON(w io.Writer) error {
 	for _, p := range r.PerMillion {
 		perMillion[p.Name] = json.Number(p.USD.FloatString(dataDecimals))
 	}
+	visits := map[Visit]json.Number{}
+	for _, v := range Visits() {
+		visits[v] = json.Number(r.Model.Thousand(v).FloatString(dataDecimals))
+	}
 	alternatives := make([]jsonSum, 0, len(r.Alternatives))
 	for _, a := range r.Alternatives {
 		s := sumOf(a.Lines)
@@ -67,6 +71,7 @@ func (r *Report) JSON(w io.Writer) error {
 		Calls  jsonCalls `json:"calls"`
 		jsonSum
 		PerMillion   map[string]json.Number  `json:"per_million_usd"`
+		Visits       map[Visit]json.Number   `json:"thousand_visits_usd"`
 		Idle         jsonSum                 `json:"idle_month"`
 		Alternatives []jsonSum               `json:"alternatives"`
 		MemoryMB     map[string]int64        `json:"memory_mb"`
@@ -77,7 +82,7 @@ func (r *Report) JSON(w io.Writer) error {
 	}{
 		Region: r.Model.Prices.Region, Via: t.Via,
 		Calls:   jsonCalls{decimal(t.Calls), decimal(t.Number(Admitted)), decimal(t.Number(Failed)), decimal(t.Number(Denied))},
-		jsonSum: sumOf(r.Lines), PerMillion: perMillion, Idle: sumOf(r.Idle), Alternatives: alternatives,
+		jsonSum: sumOf(r.Lines), PerMillion: perMillion, Visits: visits, Idle: sumOf(r.Idle), Alternatives: alternatives,
 		MemoryMB: r.Model.Setup.MemoryMB, DurationsMS: durations, Origin: r.Model.Setup.Origin,
 		Prices: r.prices(), Notes: r.Notes,
 	})

@@ -37,6 +37,11 @@ func Markdown(w io.Writer, report func(calls, denied string) *Report) error {
 		cells[i] = "**" + fixed(n, 2) + "**"
 	}
 	fmt.Fprintf(&b, "| **total** | %s |\n", strings.Join(cells, " | "))
+	model := columns[0].Model
+	first, later := model.Measured.Visits[FirstVisit], model.Measured.Visits[LaterVisit]
+	fmt.Fprintf(&b, "\nA thousand visits of the page: %s USD the first time (%d requests each, %d KB, %d read units), later %s (%d requests).\n",
+		model.Thousand(FirstVisit).FloatString(3), first.BilledRequests/first.Calls, first.AnswerBytes/first.Calls/1000, first.ReadUnits/first.Calls,
+		model.Thousand(LaterVisit).FloatString(3), later.BilledRequests/later.Calls)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -46,6 +46,20 @@ type Kind struct {
 	Warm    bool
 }
 
+// Visit is how often a browser has been at the page for key holders.
+type Visit string
+
+// The visits. Both show the usage of a key.
+const (
+	// FirstVisit downloads everything.
+	FirstVisit Visit = "first visit"
+	// LaterVisit has the files, and asks whether the page is still the same.
+	LaterVisit Visit = "later visit"
+)
+
+// Visits lists both.
+func Visits() []Visit { return []Visit{FirstVisit, LaterVisit} }
+
 // String is the kind's name in measured.json.
 func (k Kind) String() string {
 	if k.Warm {
@@ -67,10 +81,10 @@ func Kinds() []Kind {
 
 // Counts are what a number of calls made the service do, in total.
 type Counts struct {
-	// Calls is how many calls were made.
+	// Calls is how many calls, or visits, were made.
 	Calls int64 `json:"calls"`
-	// BilledRequests to API Gateway: two for a call over MCP, one for a REST call; but one that
-	// the authorizer denies is not billed.
+	// BilledRequests to API Gateway: two for a call over MCP, one for a REST call or a file of the
+	// page; but one that the authorizer denies is not billed.
 	BilledRequests int64 `json:"billed_requests"`
 	// Invocations of functions: authorizer, mcp, settle, and business for all others.
 	Invocations map[string]int64 `json:"invocations"`
@@ -94,6 +108,7 @@ type Measurement struct {
 	// milliseconds, rounded up as Lambda does.
 	LaptopMS map[string]int64  `json:"laptop_ms"`
 	Kinds    map[string]Counts `json:"kinds"`
+	Visits   map[Visit]Counts  `json:"visits"`
 }
 
 // Load returns the embedded measurement.
@@ -107,6 +122,11 @@ func Load() (*Measurement, error) {
 	for _, kind := range Kinds() {
 		if m.Kinds[kind.String()].Calls < 1 {
 			return nil, fmt.Errorf("measured.json: %q is missing among %v", kind, slices.Sorted(maps.Keys(m.Kinds)))
+		}
+	}
+	for _, visit := range Visits() {
+		if m.Visits[visit].Calls < 1 {
+			return nil, fmt.Errorf("measured.json: %q is missing among the visits", visit)
 		}
 	}
 	for _, name := range Functions {

@@ -34,7 +34,7 @@ func TestMeasured(t *testing.T) {
 	got := cost.Measurement{
 		Note: "What calls made the service do, in total. Written by TestMeasured (make generate). " +
 			"laptop_ms: medians of the functions' durations on the machine that made this, over an emulator of DynamoDB.",
-		LaptopMS: map[string]int64{}, Kinds: map[string]cost.Counts{},
+		LaptopMS: map[string]int64{}, Kinds: map[string]cost.Counts{}, Visits: w.visits(10),
 	}
 	total := int64(0)
 	for _, kind := range cost.Kinds() {
@@ -59,6 +59,11 @@ func TestMeasured(t *testing.T) {
 	want, err := cost.Load()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for visit, counts := range got.Visits {
+		for _, difference := range compare(counts, want.Visits[visit]) {
+			t.Errorf("%s: %s. If that is meant, run make generate, and look at what a visit costs now", visit, difference)
+		}
 	}
 	for name, counts := range got.Kinds {
 		for _, difference := range compare(counts, want.Kinds[name]) {
@@ -86,15 +91,23 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 	if kind.Warm {
 		w.one(kind, key, code)
 	}
+	return w.count(n, func() int64 {
+		if !kind.Warm {
+			w.forget()
+		}
+		return w.one(kind, key, code)
+	})
+}
+
+// count does something n times, which returns the size of its answers.
+func (w *world) count(n int, do func() int64) cost.Counts {
+	w.t.Helper()
 	before := w.invocations()
 	w.wire.take()
 	billed, accessBytes, logBytes := w.access.billed.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
 	c := cost.Counts{Calls: int64(n), Invocations: map[string]int64{}}
 	for range n {
-		if !kind.Warm {
-			w.forget()
-		}
-		c.AnswerBytes += w.one(kind, key, code)
+		c.AnswerBytes += do()
 	}
 	c.ReadUnits, c.WriteUnits = w.wire.take()
 	c.BilledRequests, c.AccessLogBytes = w.access.billed.Load()-billed, w.access.bytes.Load()-accessBytes

@@ -85,6 +85,13 @@ func (m Model) One(k Kind) *big.Rat {
 	return Total(m.price(n))
 }
 
+// Thousand is what a thousand visits of the page for key holders cost.
+func (m Model) Thousand(v Visit) *big.Rat {
+	n := newNeeds()
+	n.add(m.Measured.Visits[v], big.NewRat(1000, 1))
+	return Total(m.price(n))
+}
+
 const bytesPerGB = 1_000_000_000
 
 func (m Model) price(n *needs) []Line {

@@ -29,6 +29,10 @@ func (r *Report) Text(w io.Writer) error {
 	for _, p := range r.PerMillion {
 		fmt.Fprintf(&b, "  %-24s %8s\n", p.Name, p.USD.FloatString(2))
 	}
+	b.WriteString("\nA thousand visits of the page for key holders:\n\n")
+	for _, v := range Visits() {
+		fmt.Fprintf(&b, "  %-24s %8s\n", v, r.Model.Thousand(v).FloatString(4))
+	}
 	b.WriteString("\nThe same calls, served otherwise:\n\n")
 	for _, a := range r.Alternatives {
 		_, total, decimals := Rounded(a.Lines)

@@ -60,16 +60,27 @@ func (w *wire) count(ctx context.Context, operation string, body []byte) error {
 	var in struct {
 		target
 		TransactItems []map[string]target
+		RequestItems  map[string]struct {
+			Keys           []map[string]json.RawMessage
+			ConsistentRead bool
+		}
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return err
 	}
 	switch operation {
 	case "GetItem":
-		if !in.ConsistentRead {
-			w.unknown = append(w.unknown, "GetItem, eventually consistent")
+		return w.read(ctx, operation, in.target)
+	case "BatchGetItem": // each item for itself, also one that is not there
+		for table, batch := range in.RequestItems {
+			for _, key := range batch.Keys {
+				t := target{TableName: table, Key: key, ConsistentRead: batch.ConsistentRead}
+				if err := w.read(ctx, "BatchGetItem", t); err != nil {
+					return err
+				}
+			}
 		}
-		return w.add(ctx, in.target, func(size int64) { w.reads += units(size, 4096) })
+		return nil
 	case "UpdateItem", "PutItem":
 		return w.add(ctx, in.target, func(size int64) { w.writes += units(size, 1024); w.largest = max(w.largest, size) })
 	case "TransactWriteItems":
@@ -86,6 +97,16 @@ func (w *wire) count(ctx context.Context, operation string, body []byte) error {
 	defer w.mu.Unlock()
 	w.unknown = append(w.unknown, operation)
 	return nil
+}
+
+// read counts a consistent read, the only kind that there is.
+func (w *wire) read(ctx context.Context, operation string, t target) error {
+	return w.add(ctx, t, func(size int64) {
+		w.reads += units(size, 4096)
+		if !t.ConsistentRead {
+			w.unknown = append(w.unknown, operation+", eventually consistent")
+		}
+	})
 }
 
 func units(size, per int64) int64 { return max(1, (size+per-1)/per) }

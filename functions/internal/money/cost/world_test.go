@@ -225,12 +225,18 @@ func (w *world) call(via cost.Via, key, postalCode string) (status int, body str
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return response.StatusCode, string(answer), answerSize(w.t, response, answer)
+}
+
+// answerSize is what an answer has in bytes, headers included.
+func answerSize(t *testing.T, response *http.Response, body []byte) int64 {
+	t.Helper()
 	var head bytes.Buffer
 	if err := response.Header.Write(&head); err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	statusLine := len(response.Proto) + len(response.Status) + len(" \r\n\r\n")
-	return response.StatusCode, string(answer), int64(statusLine + head.Len() + len(answer))
+	return int64(statusLine + head.Len() + len(body))
 }
 
 func (w *world) invocations() map[string]int64 {

@@ -22,18 +22,26 @@ func (r Report) Markdown(w io.Writer) error {
 	return p.err
 }
 
-// JSON writes the three figures for programs, in US dollars rounded up to the cent;
-// before_brake is null if the brake never comes.
-func (r Report) JSON(w io.Writer) error {
-	var before *float64
+// Figures are what the report comes to, in US dollars rounded up to the cent.
+type Figures struct {
+	// BeforeBrake is nil if the brake never comes.
+	BeforeBrake *float64 `json:"usd_before_brake"`
+	PerHour     float64  `json:"usd_per_hour"`
+	WhileBraked float64  `json:"usd_while_braked"`
+}
+
+// Figures rounds the report's three figures.
+func (r Report) Figures() Figures {
+	f := Figures{PerHour: cents(r.Open.USD), WhileBraked: cents(r.Braked.USD)}
 	if usd, ok := r.BeforeBrake(); ok {
 		usd = cents(usd)
-		before = &usd
+		f.BeforeBrake = &usd
 	}
-	return json.NewEncoder(w).Encode(map[string]any{
-		"usd_per_hour": cents(r.Open.USD), "usd_before_brake": before, "usd_while_braked": cents(r.Braked.USD),
-	})
+	return f
 }
+
+// JSON writes the figures for programs.
+func (r Report) JSON(w io.Writer) error { return json.NewEncoder(w).Encode(r.Figures()) }
 
 type printer struct {
 	w   io.Writer

@@ -37,6 +37,8 @@ func accounts(t *testing.T, open func(t *testing.T) account.Store) {
 		{"a replacement is all or nothing", replaceAtomic},
 		{"a key is replaced once", replaceOnce},
 		{"settings are replaced", settings},
+		{"settings are replaced unless they changed", settingsUnlessChanged},
+		{"settings are replaced by one of several", settingsRace},
 		{"a cancelled context is an error", cancelledAccounts},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, open(t)) })
@@ -242,8 +244,8 @@ func missing(t *testing.T, s account.Store) {
 	wantErr(t, err, account.ErrNotFound)
 	wantErr(t, s.SetPlan(ctx, "nobody", "pro"), account.ErrNotFound)
 	wantErr(t, s.RevokeKey(ctx, "key_none", at), account.ErrNotFound)
-	wantErr(t, s.PutSettings(ctx, "key_none", account.Settings{}), account.ErrNotFound)
-	wantErr(t, s.PutSettings(ctx, "key_none", account.Settings{DisabledTools: []string{"postal.lookup"}}), account.ErrNotFound)
+	wantErr(t, s.PutSettings(ctx, "key_none", account.Settings{}, nil), account.ErrNotFound)
+	wantErr(t, s.PutSettings(ctx, "key_none", account.Settings{DisabledTools: []string{"postal.lookup"}}, nil), account.ErrNotFound)
 	wantErr(t, s.ReplaceKey(ctx, "key_none", at, newKey("ada")), account.ErrNotFound)
 	_, err = s.User(ctx, "nobody")
 	wantErr(t, err, account.ErrNotFound)
@@ -387,13 +389,61 @@ func settings(t *testing.T, s account.Store) {
 	do(t, s.PutSettings(t.Context(), k.ID, account.Settings{
 		DisabledCategories: []string{"postal", "calendar", "postal"},
 		DisabledTools:      []string{"convert.width"},
-	}))
+	}, nil))
 	k.Settings = account.Settings{DisabledCategories: []string{"calendar", "postal"}, DisabledTools: []string{"convert.width"}}
 	wantKey(t, s, k)
-	do(t, s.PutSettings(t.Context(), k.ID, account.Settings{DisabledTools: []string{"convert.era"}}))
+	do(t, s.PutSettings(t.Context(), k.ID, account.Settings{DisabledTools: []string{"convert.era"}}, nil))
 	k.Settings = account.Settings{DisabledTools: []string{"convert.era"}}
 	wantKey(t, s, k)
-	do(t, s.PutSettings(t.Context(), k.ID, account.Settings{}))
+	do(t, s.PutSettings(t.Context(), k.ID, account.Settings{}, nil))
 	k.Settings = account.Settings{}
 	wantKey(t, s, k)
+}
+
+// settingsUnlessChanged: each form of what was there, in part or as a whole, and of what was not.
+func settingsUnlessChanged(t *testing.T, s account.Store) {
+	do(t, s.CreateUser(t.Context(), user("ada")))
+	forms := []account.Settings{
+		{}, {DisabledCategories: []string{"postal"}}, {DisabledTools: []string{"convert.era"}},
+		{DisabledCategories: []string{"postal"}, DisabledTools: []string{"convert.era"}},
+		{DisabledCategories: []string{"calendar", "postal"}, DisabledTools: []string{"convert.era", "convert.width"}},
+	}
+	wanted := account.Settings{DisabledTools: []string{"postal.lookup"}}
+	for _, is := range forms {
+		for _, was := range forms {
+			k := newKey("ada")
+			k.Settings = is
+			do(t, s.CreateKey(t.Context(), k))
+			err := s.PutSettings(t.Context(), k.ID, wanted, &was)
+			if is.Equal(was) {
+				do(t, err)
+				k.Settings = wanted
+				do(t, s.PutSettings(t.Context(), k.ID, wanted, &was)) // sent twice
+			} else {
+				wantErr(t, err, account.ErrChanged)
+			}
+			wantKey(t, s, k)
+		}
+	}
+	wantErr(t, s.PutSettings(t.Context(), "key_none", wanted, &account.Settings{}), account.ErrNotFound)
+}
+
+// settingsRace: of several who have read the same, one writes.
+func settingsRace(t *testing.T, s account.Store) {
+	do(t, s.CreateUser(t.Context(), user("ada")))
+	k := newKey("ada")
+	do(t, s.CreateKey(t.Context(), k))
+	var wrote atomic.Int64
+	together(6, func(i int) {
+		off := account.Settings{DisabledTools: []string{fmt.Sprintf("tool.%d", i)}}
+		switch err := s.PutSettings(t.Context(), k.ID, off, &account.Settings{}); {
+		case err == nil:
+			wrote.Add(1)
+		case !errors.Is(err, account.ErrChanged):
+			t.Error(err)
+		}
+	})
+	if wrote.Load() != 1 {
+		t.Errorf("%d of 6 wrote, want one", wrote.Load())
+	}
 }

@@ -103,6 +103,12 @@ func rateOverTheTurn(t *testing.T, s usage.Store) {
 	wantAdmitted(t, s, admissionAt(turn.Add(999*time.Millisecond), m, 1, limits))
 	wantRefused(t, s, admissionAt(turn.Add(999*time.Millisecond), m, 1, limits), usage.PerSecond, time.Second)
 	wantAdmitted(t, s, admissionAt(turn.Add(time.Hour), m, 1, limits))
+	if c := countsOf(t, s, m, november); c.TAT != turn.Add(-time.Millisecond+2*time.Second).UnixNano() {
+		t.Errorf("the rate of the month before stands at %d", c.TAT)
+	}
+	if c := countsOf(t, s, m, usage.PeriodOf(turn)); c.TAT != turn.Add(time.Hour+time.Second).UnixNano() {
+		t.Errorf("the rate of the month stands at %d", c.TAT)
+	}
 }
 
 func rateCountsCalls(t *testing.T, s usage.Store) {
