@@ -29,6 +29,9 @@ const (
 	// UsageTopicARN is the SNS topic for it. Without one nothing is sent.
 	UsageTopicARN = "SEKISHO_USAGE_TOPIC_ARN"
 
+	// Backend is the JSON of a backend.Settings, for the function of a backend.
+	Backend = "SEKISHO_BACKEND"
+
 	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
 	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
 	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime/debug"
 	"strconv"
@@ -33,10 +34,10 @@ type Call struct {
 	Note func(zap.Field)
 }
 
-// Operation serves one operation of the contract. Make it with Typed.
+// Operation serves one operation of the contract. Make it with Typed or Raw.
 type Operation struct {
 	// In and Out are the Go types of arguments and answer, for the test that compares them
-	// with the schemas.
+	// with the schemas; nil of a Raw operation.
 	In, Out reflect.Type
 	serve   func(context.Context, Call, map[string]any) (any, error)
 }
@@ -62,6 +63,20 @@ func Typed[In, Out any](serve func(context.Context, Call, In) (Out, error)) Oper
 // Simple is Typed for a function that needs nothing but its arguments.
 func Simple[In, Out any](serve func(In) (Out, error)) Operation {
 	return Typed(func(_ context.Context, _ Call, in In) (Out, error) { return serve(in) })
+}
+
+// Answer is an answer that somebody else wrote, to be passed on as it is.
+type Answer struct {
+	Status int
+	Header map[string]string
+	Body   []byte
+}
+
+// Raw makes an operation of a function that takes the arguments as they are, and passes answers on.
+func Raw(serve func(context.Context, Call, map[string]any) (Answer, error)) Operation {
+	return Operation{serve: func(ctx context.Context, call Call, args map[string]any) (any, error) {
+		return serve(ctx, call, args)
+	}}
 }
 
 // FromEnv builds a function that is nothing but its operations: it needs no store.
@@ -124,11 +139,11 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	}
 	op := s.api.Route(event.HTTPMethod, event.Resource)
 	answer, err := s.serve(ctx, op, call)
-	var body []byte
+	var encoded Answer
 	if err == nil {
-		body, err = s.encode(op, answer)
+		encoded, err = s.encode(op, answer)
 	}
-	response := respond(call, body, err)
+	response := respond(call, encoded, err)
 	fields = append(fields,
 		zap.String("request_id", event.RequestContext.ExtendedRequestID),
 		zap.String("key_id", call.Caller.KeyID),
@@ -188,29 +203,41 @@ func failure(op *contract.Operation, err error) []zap.Field {
 }
 
 // encode writes an answer, and holds it to the contract's limit.
-func (s *Server) encode(op *contract.Operation, answer any) ([]byte, error) {
-	body, err := reply.JSON(answer)
-	if err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
+func (s *Server) encode(op *contract.Operation, answer any) (Answer, error) {
+	a, raw := answer.(Answer)
+	if !raw {
+		body, err := reply.JSON(answer)
+		if err != nil {
+			return Answer{}, fmt.Errorf("encode answer: %w", err)
+		}
+		a = Answer{Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: body}
 	}
-	if s.api.Limits.Fits(body) {
-		return body, nil
+	if !s.api.Limits.Fits(a.Body) {
+		return Answer{}, TooLarge(op, fmt.Sprintf("The answer has %d bytes, which is more than this server sends.", len(a.Body)))
 	}
-	p := problem.Newf(problem.AnswerTooLarge, "The answer has %d bytes, which is more than this server sends.", len(body))
+	return a, nil
+}
+
+// TooLarge is the problem of an answer that can't be sent, though the call was carried out.
+func TooLarge(op *contract.Operation, detail string) *problem.Problem {
+	p := problem.New(problem.AnswerTooLarge, detail)
 	if !op.Annotations.ReadOnlyHint {
 		p.Hint = "The call was carried out; only what it answered is too large to send. Do not repeat it."
 	}
-	return nil, p
+	return p
 }
 
-func respond(call Call, body []byte, err error) events.APIGatewayProxyResponse {
+func respond(call Call, a Answer, err error) events.APIGatewayProxyResponse {
 	if err != nil {
 		p, _ := asProblem(err)
 		return problemResponse(p)
 	}
-	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
-	addRateLimit(headers, call.Caller.Quota)
-	return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
+	headers := map[string]string{"Cache-Control": "no-store"}
+	maps.Copy(headers, a.Header)
+	if a.Status < 400 { // what fails is given back, and not what these would say
+		addRateLimit(headers, call.Caller.Quota)
+	}
+	return events.APIGatewayProxyResponse{StatusCode: a.Status, Headers: headers, Body: string(a.Body)}
 }
 
 func problemResponse(p *problem.Problem) events.APIGatewayProxyResponse {

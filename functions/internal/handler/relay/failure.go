@@ -1,13 +1,47 @@
-package external
+package relay
 
 import (
+	"errors"
 	"time"
 
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/usage"
 )
 
-// failures gives failed calls to the upstream a status and a title. Classification, wait and
+// asProblem puts a failure in the terms of the API. The cause stays with it, for the log.
+func asProblem(err error) error {
+	var p *problem.Problem
+	var quota *ratelimit.QuotaError
+	var call *outbound.Error
+	switch {
+	case errors.As(err, &p):
+		return err
+	case errors.As(err, &quota):
+		p = problem.DailyLimit(problem.Quota{
+			Limit: int64(quota.Limit), Used: int64(quota.Used), ResetAt: usage.FormatReset(quota.ResetAt),
+		}, quota.RetryAfter())
+	case errors.As(err, &call) && call.Reason == outbound.ReasonTooLarge && !call.MayHaveHappened:
+		p = problem.New(problem.AnswerTooLarge, "The backend's answer is larger than this server takes.")
+	case errors.As(err, &call):
+		p = upstreamProblem(outbound.Advise(call)) // its text can quote the backend; note has the reason
+	default:
+		p = problem.New(problem.StoreUnavailable, "")
+	}
+	return &failure{p, err}
+}
+
+// failure is what the caller reads, with the cause for the log.
+type failure struct {
+	problem *problem.Problem
+	cause   error
+}
+
+func (e *failure) Error() string   { return e.problem.Error() + ": " + e.cause.Error() }
+func (e *failure) Unwrap() []error { return []error{e.problem, e.cause} }
+
+// failures gives failed calls to the backend a status and a title. Classification, wait and
 // hint depend on what was tried already, so they come from outbound's advice; `sekisho probe`
 // shows the same.
 //
