@@ -25,7 +25,7 @@ import (
 
 type upCmd struct {
 	storeFlags
-	upstreamFlags
+	backendFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
@@ -60,12 +60,15 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return badUsage(err)
 	}
-	outside, err := c.upstream()
+	api, err := contract.Load(boot.Map(env))
 	if err != nil {
 		return badUsage(err)
 	}
-	defer outside.close()
-	maps.Copy(env, outside.environment)
+	behind, err := c.backends(api)
+	if err != nil {
+		return badUsage(err)
+	}
+	defer behind.close()
 	listener, err := c.listen()
 	if err != nil {
 		return err
@@ -85,12 +88,13 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	env[boot.Plans] = st.plans.String()
 	env[boot.UsagePercent] = usagePercent
+	behind.environment(functions)
 	served := laptop.Config{
-		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
+		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Relay: behind.relay,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
 	return c.serve(ctx, listener, served, func(base string) error {
-		return c.announce(s.out, base, outside.url, st, created)
+		return c.announce(s.out, base, behind.addresses(), st, created)
 	})
 }
 
@@ -305,10 +309,10 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 	return created, nil
 }
 
-func (c upCmd) announce(w io.Writer, base, upstream string, st *stores, created map[string]string) error {
+func (c upCmd) announce(w io.Writer, base string, backends map[string]string, st *stores, created map[string]string) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "upstream_url": upstream, "keys": created})
+		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "backends": backends, "keys": created})
 	}
-	_, err := io.WriteString(w, announcement(base, upstream, c.Data, st.plans, created))
+	_, err := io.WriteString(w, announcement(base, backends, c.Data, st.plans, created))
 	return err
 }

@@ -32,13 +32,6 @@ const (
 	// Backend is the JSON of a backend.Settings, for the function of a backend.
 	Backend = "SEKISHO_BACKEND"
 
-	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
-	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
-	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"
-	UpstreamRatePerSecond  = "SEKISHO_UPSTREAM_RATE_PER_SECOND"
-	PublishPerDay          = "SEKISHO_PUBLISH_PER_DAY"
-	UpstreamTimeoutSeconds = "SEKISHO_UPSTREAM_TIMEOUT_SECONDS"
-
 	BrakeFunctions     = "SEKISHO_BRAKE_FUNCTIONS"
 	BrakeTopicARN      = "SEKISHO_BRAKE_TOPIC_ARN"
 	BrakeAlarms        = "SEKISHO_BRAKE_ALARMS"

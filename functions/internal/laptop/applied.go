@@ -126,10 +126,10 @@ func (a Applied) Config(platform map[string]string) (c Config, leftOut []string,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Functions)) {
 		f := a.Functions[name]
-		if !slices.Contains(names(), name) {
+		if !slices.Contains(names(platform), name) {
 			if name == Settle || strings.Contains(a.Body, ":function:"+f.Name+"/") {
 				return Config{}, nil, fmt.Errorf("function %q serves calls, and this program does not have it (it has %s); use the sekisho that was built from the same commit as the zips",
-					name, strings.Join(names(), ", "))
+					name, strings.Join(names(platform), ", "))
 			}
 			leftOut = append(leftOut, name)
 			continue

@@ -1,17 +1,17 @@
 package laptop
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler"
 	"sekisho/functions/internal/handler/account"
 	"sekisho/functions/internal/handler/authorizer"
-	"sekisho/functions/internal/handler/external"
+	"sekisho/functions/internal/handler/relay"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/mcpserver"
@@ -24,47 +24,52 @@ const (
 	Settle     = "settle"
 )
 
-// Upstream is what the function "external" has on a laptop in the place of a token in
-// Parameter Store. The function's environment names its address and its limits.
-type Upstream struct {
-	// Token is sent to it; nil sends none.
-	Token func(context.Context) (string, error)
-	// Private upstreams may be on a private or loopback address.
-	Private bool
-}
-
 // deps are what differs between a function here and in AWS.
 type deps struct {
-	stores   store.Store
-	client   *http.Client
-	upstream Upstream
+	stores store.Store
+	client *http.Client
+	// relay is how backends' secrets are read, and their functions invoked.
+	relay relay.Options
 	// usageTopic hears of crossed thresholds.
 	usageTopic settle.Publisher
 }
 
-// builds are what the functions' mains hand to boot.Main, over other stores.
-func builds(d deps) map[string]boot.Build {
+// builds are what the functions' mains hand to boot.Main, over other stores. The functions of
+// backends are the contract's.
+func builds(api *contract.API, d deps) map[string]boot.Build {
 	open := func(boot.Env, ...string) (store.Store, error) { return d.stores, nil }
-	token := func(boot.Env, string) (func(context.Context) (string, error), error) { return d.upstream.Token, nil }
 	all := map[string]boot.Build{
 		Authorizer: authorizer.FromEnv(open),
 		Settle:     settle.FromEnv(open, func(boot.Env, string) (settle.Publisher, error) { return d.usageTopic, nil }),
 		"account":  account.FromEnv(open),
 		"mcp":      mcpserver.FromEnv(open, d.client),
-		"external": external.FromEnv(open, external.Options{Token: token, AllowPrivate: d.upstream.Private}),
 	}
 	for name, operations := range handler.Functions() {
 		all[name] = rest.FromEnv(operations)
 	}
+	for name := range api.Backends {
+		all[name] = relay.FromEnv(open, d.relay)
+	}
 	return all
 }
 
-// names are those of the functions that this program has.
-func names() []string { return slices.Sorted(maps.Keys(builds(deps{}))) }
+// names are those of the functions that this program has, with the contract that an environment
+// names.
+func names(env map[string]string) []string {
+	api, err := contract.Load(boot.Map(env))
+	if err != nil {
+		api = &contract.API{} // build says what is wrong
+	}
+	return slices.Sorted(maps.Keys(builds(api, deps{})))
+}
 
 // build makes a function.
 func build(rt boot.Runtime, d deps) (boot.Invoker, error) {
-	b, ok := builds(d)[rt.Function]
+	api, err := contract.Load(rt.Env)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := builds(api, d)[rt.Function]
 	if !ok {
 		return nil, fmt.Errorf("no function is called %q", rt.Function)
 	}

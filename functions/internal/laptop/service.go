@@ -15,6 +15,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/handler/relay"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/store"
@@ -43,8 +44,9 @@ type Config struct {
 	// Log takes the functions' log lines.
 	Log io.Writer
 	Now func() time.Time
-	// Upstream of the function "external".
-	Upstream Upstream
+	// Relay is how backends' secrets are read, and their functions invoked. Where a backend is,
+	// its function's environment says.
+	Relay relay.Options
 	// Brake adds the function "brake"; nil leaves it out.
 	Brake *Brake
 	// LocalToken opens /_local/; without one there is nothing below it.
@@ -53,10 +55,11 @@ type Config struct {
 	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
 }
 
-// Defaults are the functions of the contract, all with one environment.
+// Defaults are the functions of the contract that the environment names, all with that
+// environment. Of one that can't be read New says why.
 func Defaults(env map[string]string) map[string]Function {
 	functions := map[string]Function{}
-	for _, name := range names() {
+	for _, name := range names(env) {
 		functions[name] = Function{Function: lambda.Function{Reserved: lambda.Unreserved}, Env: env}
 	}
 	return functions
@@ -89,7 +92,7 @@ func New(c Config) (*Service, error) {
 		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
 	}}}
 	var err error
-	if s.api, err = contract.Load(); err != nil {
+	if s.api, err = contract.Default(); err != nil {
 		return nil, err
 	}
 	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {
@@ -146,7 +149,7 @@ func (s *Service) deploy(c Config, name string, f Function) (lambda.Function, er
 			stores = c.Stores
 		}
 		rt := boot.Runtime{Function: name, Env: boot.Map(f.Env), Log: log, Now: c.Now}
-		f.Handler, err = build(rt, deps{stores: stores, client: s.client, upstream: c.Upstream, usageTopic: usageTopic{s}})
+		f.Handler, err = build(rt, deps{stores: stores, client: s.client, relay: c.Relay, usageTopic: usageTopic{s}})
 		if err != nil {
 			return lambda.Function{}, err
 		}

@@ -111,7 +111,10 @@ func contentType(r outbound.Response, text string) string {
 }
 
 func mediaType(r outbound.Response) string {
-	t, _, _ := mime.ParseMediaType(r.Public("Content-Type"))
+	t, _, err := mime.ParseMediaType(r.Public("Content-Type"))
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !strings.Contains(t, "/") {
+		return "" // as good as none
+	}
 	return t
 }
 

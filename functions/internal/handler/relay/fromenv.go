@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -34,7 +35,7 @@ type Options struct {
 // cold start would be its SDK.
 func FromEnv(open store.Open, o Options) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}
@@ -76,6 +77,9 @@ func newHandler(rt boot.Runtime, api *contract.API, s backend.Settings, open sto
 func newAsker(rt boot.Runtime, api *contract.API, s backend.Settings, o Options) (asker, error) {
 	most := cmp.Or(s.MaxAnswerBytes, int64(api.Limits.AnswerBytes))
 	if s.FunctionARN != "" {
+		if o.Invoker == nil {
+			return nil, errors.New("nothing here invokes functions")
+		}
 		invoker, err := o.Invoker(rt.Env, s)
 		return byInvocation{function: functionName(s.FunctionARN), invoker: invoker, most: most}, err
 	}
@@ -100,6 +104,9 @@ func newAsker(rt boot.Runtime, api *contract.API, s backend.Settings, o Options)
 }
 
 func newSecret(rt boot.Runtime, o Options, at backend.Place) (*Secret, error) {
+	if o.Secret == nil {
+		return nil, errors.New("nothing here reads secrets")
+	}
 	read, err := o.Secret(rt.Env, at)
 	if err != nil {
 		return nil, err

@@ -89,11 +89,11 @@ func (b overHTTP) attach(out *outbound.Request, credential string) {
 	case backend.Bearer:
 		out.Token = credential
 	case backend.Header:
-		out.Header.Set(b.auth.Name, credential)
-		if _, secret, ok := strings.Cut(credential, " "); ok { // after a word such as "Bearer"
-			out.Secrets = append(out.Secrets, secret)
-		}
+		out.Header.Set(b.auth.Name, strings.TrimSpace(b.auth.Scheme+" "+credential))
 	case backend.Basic:
+		if b.auth.Name != "" {
+			credential = b.auth.Name + ":" + credential
+		}
 		encoded := base64.StdEncoding.EncodeToString([]byte(credential))
 		out.Header.Set("Authorization", "Basic "+encoded)
 		_, password, _ := strings.Cut(credential, ":")

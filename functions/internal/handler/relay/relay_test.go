@@ -1,4 +1,4 @@
-package external
+package relay
 
 import (
 	"context"
@@ -17,18 +17,25 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/outbound/outboundtest"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/ratelimit"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
+	"sekisho/functions/internal/usage"
 )
 
 const secret = "token-SECRET-1"
 
-// world is the function and its upstream, in virtual time. Use it inside synctest.
+// world is the function of the default contract's backend and that backend, in virtual time.
+// Use it inside synctest.
 type world struct {
 	t       *testing.T
 	store   storetest.Memory
@@ -37,14 +44,31 @@ type world struct {
 	log     *observer.ObservedLogs
 	token   string // what the parameter holds
 	tokens  int    // how often it was read
+	opened  int    // how often the store was
+	caller  map[string]any
 
 	mu       sync.Mutex
 	upstream http.HandlerFunc
 	calls    []*http.Request
 }
 
-// newWorld starts both. env adds to the environment.
-func newWorld(t *testing.T, env map[string]string) *world {
+// Open makes the world's store that of a function.
+func (w *world) open(boot.Env, ...string) (store.Store, error) {
+	w.opened++
+	return limitsOnly{&w.store}, nil
+}
+
+// limitsOnly is a store that has nothing but what a relay asks for.
+type limitsOnly struct{ *storetest.Memory }
+
+func (l limitsOnly) Accounts() account.Store        { return nil }
+func (l limitsOnly) Usage() usage.Store             { return nil }
+func (l limitsOnly) Buckets() ratelimit.BucketStore { return l.Memory }
+func (l limitsOnly) Dailies() ratelimit.DailyStore  { return l.Memory }
+func (l limitsOnly) Brake(string) brake.Memory      { return nil }
+
+// newWorld starts both, with the settings that the change leaves.
+func newWorld(t *testing.T, change func(*backend.Settings)) *world {
 	t.Helper()
 	w := &world{t: t, token: secret, upstream: good}
 	network := &outboundtest.Network{}
@@ -57,38 +81,52 @@ func newWorld(t *testing.T, env map[string]string) *world {
 		w.mu.Unlock()
 		upstream(rw, r)
 	})))
-	all := map[string]string{boot.UpstreamURL: "http://upstream.test/v1/"}
-	for name, value := range env {
-		all[name] = value
+	rate := 1.0
+	s := backend.Settings{
+		URL: "http://upstream.test/v1/", RatePerSecond: &rate, Burst: 5,
+		Auth: &backend.Auth{Type: backend.Bearer, Place: backend.Place{Parameter: "/token"}},
+	}
+	if change != nil {
+		change(&s)
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	w.log = logs
-	rt := boot.Runtime{Function: "external", Env: boot.Map(all), Log: zap.New(core), Now: time.Now}
-	h, err := newHandler(rt, deps{
-		buckets: &w.store, dailies: &w.store,
-		token: func(context.Context) (string, error) { w.tokens++; return w.token, nil },
+	api, err := contract.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := boot.Runtime{Function: "external", Env: boot.Map(nil), Log: zap.New(core), Now: time.Now}
+	w.handler, err = newHandler(rt, api, s, w.open, Options{
+		Secret: func(_ boot.Env, at backend.Place) (func(context.Context) (string, error), error) {
+			if at.Parameter == "/signing" {
+				return func(context.Context) (string, error) { return signingKeys, nil }, nil
+			}
+			return func(context.Context) (string, error) { w.tokens++; return w.token, nil }, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	timeout, err := rt.Env.Seconds(boot.UpstreamTimeoutSeconds, outbound.DefaultTimeout)
-	if err != nil {
-		t.Fatal(err)
+	if b, ok := w.handler.Backend.(overHTTP); ok {
+		b.client, err = outbound.New(outbound.Config{
+			Upstream: "upstream.test", Timeout: s.Timeout(), Reserve: reserveTime, Dial: network.Dial, SameOrigin: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.client.Close)
+		w.handler.Backend = b
 	}
-	h.Client, err = outbound.New(outbound.Config{Upstream: "upstream.test", Timeout: timeout, Reserve: reserve, Dial: network.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Client.Close)
-	w.handler = h
-	api, err := contract.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.server, err = rest.New(api, "external", h.Operations(), rt.Log, rt.Now); err != nil {
+	if w.server, err = rest.New(api, "external", w.handler.Operations(), rt.Log, rt.Now); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// unlimited takes the limits off.
+func unlimited(s *backend.Settings) {
+	s.RatePerSecond, s.Burst = nil, 0
+	s.PerDay = map[string]int{"external.publish_content": 100}
 }
 
 // answers replaces what the upstream does.
@@ -153,6 +191,7 @@ func (w *world) publish(slug string) answer {
 
 func (w *world) handle(timeout time.Duration, e events.APIGatewayProxyRequest) answer {
 	w.t.Helper()
+	e.RequestContext.Authorizer = w.caller
 	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
 	defer cancel()
 	response, err := w.server.Handle(ctx, e)
@@ -160,7 +199,7 @@ func (w *world) handle(timeout time.Duration, e events.APIGatewayProxyRequest) a
 		w.t.Errorf("the function did not answer in its time: %v, %v", err, ctx.Err())
 	}
 	a := answer{APIGatewayProxyResponse: response}
-	if response.StatusCode != 200 {
+	if response.Headers["Content-Type"] == problem.ContentType && response.Headers[backend.AnsweredBy] == "" {
 		if err := json.Unmarshal([]byte(response.Body), &a.problem); err != nil {
 			w.t.Fatal(err)
 		}
@@ -180,11 +219,11 @@ func (w *world) called() []*http.Request {
 func TestWhatTheUpstreamIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		if a := w.fetch("a.b_c-1"); a.StatusCode != 200 || a.Body != `{"resource_id":"a.b_c-1","stats":{"views":12345678901234567890}}` {
+		if a := w.fetch("a.b_c-1"); a.StatusCode != 200 || a.Body != `{"views":12345678901234567890}` {
 			t.Errorf("%d %s", a.StatusCode, a.Body)
 		}
 		a := w.publish("hello-world")
-		if want := `{"slug":"hello-world","published_at":"2000-01-01T00:00:00Z","daily_limit":1,"answer":{"views":12345678901234567890}}`; a.StatusCode != 200 || a.Body != want {
+		if want := `{"views":12345678901234567890}`; a.StatusCode != 200 || a.Body != want {
 			t.Errorf("%d %s, want %s", a.StatusCode, a.Body, want)
 		}
 		calls := w.called()
@@ -217,14 +256,14 @@ func TestAPublicationAndItsPlace(t *testing.T) {
 		place    string
 	}{
 		"200":            {good, 200, "", 1, used},
-		"204":            {status(204), 200, "", 1, used},
-		"400":            {status(400), 422, "upstream_rejected", 1, free},
+		"204":            {status(204), 204, "", 1, used},
+		"400":            {status(400), 400, "", 1, free},
 		"401":            {status(401), 502, "upstream_auth", 1, free},
 		"403":            {status(403), 502, "upstream_auth", 1, free},
-		"404":            {status(404), 404, "upstream_not_found", 1, free},
-		"409":            {status(409), 409, "upstream_conflict", 1, free},
-		"429":            {status(429, "Retry-After", "1"), 429, "upstream_rate_limited", 4, free},
-		"429, too long":  {status(429, "Retry-After", "30"), 429, "upstream_rate_limited", 1, free},
+		"404":            {status(404), 404, "", 1, free},
+		"409":            {status(409), 409, "", 1, free},
+		"429":            {status(429, "Retry-After", "1"), 429, "", 4, free},
+		"429, too long":  {status(429, "Retry-After", "30"), 429, "", 1, free},
 		"503":            {status(503), 503, "upstream_unavailable", 4, free},
 		"302":            {status(302, "Location", "http://elsewhere.test/"), 502, "upstream_misconfigured", 1, free},
 		"500":            {status(500), 502, "upstream_outcome_unclear", 2, held},
@@ -233,11 +272,11 @@ func TestAPublicationAndItsPlace(t *testing.T) {
 		"no JSON":        {says("<html>", "Content-Type", "text/html"), 200, "", 1, used},
 		"JSON, a list":   {says("[1]"), 200, "", 1, used},
 		"JSON, but null": {says("null"), 200, "", 1, used},
-		"201, Location":  {status(201, "Location", "/publications/7"), 200, "", 1, used},
+		"201, Location":  {status(201, "Location", "/publications/7"), 201, "", 1, used},
 		"cut off":        {cutsOff, 200, "", 1, used},
 		"303":            {status(303, "Location", "/publications/7"), 502, "upstream_outcome_unclear", 1, held},
-		"408":            {status(408, "Retry-After", "2"), 502, "upstream_outcome_unclear", 4, held},
-		"425":            {status(425, "Retry-After", "2"), 503, "upstream_unavailable", 4, free},
+		"408":            {status(408, "Retry-After", "2"), 408, "", 4, held},
+		"425":            {status(425, "Retry-After", "2"), 425, "", 4, free},
 		"501":            {status(501), 502, "upstream_outcome_unclear", 1, held},
 		"520":            {status(520), 502, "upstream_outcome_unclear", 4, held},
 		"529":            {status(529), 503, "upstream_unavailable", 4, free},
@@ -279,7 +318,7 @@ func TestAPublicationAndItsPlace(t *testing.T) {
 
 func TestTheDayTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, map[string]string{boot.PublishPerDay: "2"})
+		w := newWorld(t, func(s *backend.Settings) { s.PerDay = map[string]int{"external.publish_content": 2} })
 		for _, want := range []int{200, 200, 429} {
 			if a := w.publish("hello"); a.StatusCode != want {
 				t.Errorf("%d %s, want %d", a.StatusCode, a.Body, want)
@@ -300,7 +339,7 @@ func TestTheDayTurns(t *testing.T) {
 // TestOverTheDailyLimitNothingIsSent, and the bucket loses no place.
 func TestOverTheDailyLimitNothingIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, map[string]string{boot.UpstreamBurst: "2", boot.UpstreamRatePerSecond: "0.001"})
+		w := newWorld(t, func(s *backend.Settings) { s.Burst, *s.RatePerSecond = 2, 0.001 })
 		for range 10 {
 			w.publish("hello")
 		}
@@ -316,7 +355,7 @@ func TestOverTheDailyLimitNothingIsSent(t *testing.T) {
 // TestTheBucketHoldsForRetriesToo, and its refusal is ours, with a wait.
 func TestTheBucketHoldsForRetriesToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, map[string]string{boot.UpstreamBurst: "2", boot.UpstreamRatePerSecond: "0.01"})
+		w := newWorld(t, func(s *backend.Settings) { s.Burst, *s.RatePerSecond = 2, 0.01 })
 		w.answers(status(503))
 		a := w.fetch("demo")
 		if n := len(w.called()); n != 2 || a.StatusCode != 429 || a.problem.Error != "upstream_bucket_empty" || !a.problem.Retryable {
@@ -342,7 +381,7 @@ func TestShortDeadline(t *testing.T) {
 		a := w.handle(3*time.Second, events.APIGatewayProxyRequest{
 			HTTPMethod: "GET", Resource: "/v1/external/stats/{resource_id}", PathParameters: map[string]string{"resource_id": "demo"},
 		})
-		if took := time.Since(start); took >= 3*time.Second || a.StatusCode != 429 || *a.problem.RetryAfterMs != 30000 || a.Headers["Retry-After"] != "30" {
+		if took := time.Since(start); took >= 3*time.Second || a.StatusCode != 429 || a.Headers["Retry-After"] != "30" {
 			t.Errorf("%s: %s", took, a.Body)
 		}
 		w.answers(hangs)
