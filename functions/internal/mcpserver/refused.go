@@ -18,10 +18,15 @@ import (
 // characters of text.
 const mostAnswer = 4000
 
+// byBackend: the operation's backend wrote the answer, and neither the gateway nor the relay.
+func byBackend(op *contract.Operation, response *http.Response) bool {
+	return op.Backend != "" && response.Header.Get(backend.AnsweredBy) != ""
+}
+
 // refusedByBackend makes the problem of a 4xx that the operation's backend answered; nil if
 // the answer is the gateway's or the relay's.
 func refusedByBackend(op *contract.Operation, response *http.Response, body []byte) *problem.Problem {
-	if op.Backend == "" || response.Header.Get(backend.AnsweredBy) == "" {
+	if !byBackend(op, response) {
 		return nil
 	}
 	p := problem.New(problem.BackendRefused, "")

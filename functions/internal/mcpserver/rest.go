@@ -146,9 +146,9 @@ func (s *server) rest(ctx context.Context, x *exchange, op *contract.Operation, 
 		if answer.problem = refusedByBackend(op, response, body); answer.problem == nil {
 			answer.problem = problem.Parse(response.StatusCode, body)
 		}
-	case response.StatusCode > 299 || response.StatusCode != http.StatusOK && op.Backend == "":
+	case response.StatusCode > 299 || response.StatusCode != http.StatusOK && !byBackend(op, response):
 		answer.problem = s.unclear(x, problem.Internal, fmt.Sprintf("The API answered HTTP %d, which this server does not follow.", response.StatusCode))
-	case op.Backend != "":
+	case byBackend(op, response):
 		answer.body = backend.Shown(op, response.StatusCode, response.Header.Get("Location"), body)
 		if !s.API.Limits.Fits(answer.body) {
 			answer.body, answer.problem = nil, s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")

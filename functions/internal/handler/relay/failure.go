@@ -25,7 +25,7 @@ func asProblem(err error) error {
 	case errors.As(err, &call) && call.Reason == outbound.ReasonTooLarge && !call.MayHaveHappened:
 		p = problem.New(problem.AnswerTooLarge, "The backend's answer is larger than this server takes.")
 	case errors.As(err, &call):
-		p = upstreamProblem(outbound.Advise(call)) // its text can quote the backend; note has the reason
+		return upstreamProblem(outbound.Advise(call)) // its text can quote the backend; note has the reason
 	default:
 		p = problem.New(problem.StoreUnavailable, "")
 	}

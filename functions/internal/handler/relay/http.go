@@ -65,7 +65,8 @@ func (b overHTTP) outgoing(r request) outbound.Request {
 			for name, value := range headers {
 				onWire.Header.Set(name, value)
 			}
-			return headers[backend.SignatureHeader]
+			_, secret, _ := strings.Cut(headers[backend.SignatureHeader], "=")
+			return secret
 		}
 	}
 	return out

@@ -61,8 +61,8 @@ func withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// failed says what a call without an answer means. What a function says of its own failure is
-// for the log: it can hold anything.
+// failed says what a call without an answer means. Of what a function says of its failure only
+// the type is logged: the rest can hold what a caller sent, and stands in the function's own log.
 func (b byInvocation) failed(call rest.Call, r request, err error) error {
 	var ran *backend.FailedError
 	var never *backend.NotInvokedError
@@ -73,14 +73,13 @@ func (b byInvocation) failed(call rest.Call, r request, err error) error {
 		return outbound.Impossible(b.function, r.method, err)
 	case errors.As(err, &ran):
 		call.Note(zap.String("backend_error", reply.Cut(ran.Type, mostLogged)))
-		call.Note(zap.String("backend_message", reply.Cut(ran.Message, mostLogged)))
 		return b.useless(r, problem.New(problem.BackendFailed, ""), err)
 	}
 	return outbound.Unanswered(b.function, r.method, err)
 }
 
-// mostLogged is how much of a function's own words the log gets, in characters.
-const mostLogged = 300
+// mostLogged is how long a type may be, in characters.
+const mostLogged = 100
 
 // useless is the failure of a function that ran, and gave nothing of use. Where the method
 // doesn't promise that a second call does no harm, the caller must look before it repeats it.

@@ -83,7 +83,11 @@ func compose(c *contract.BackendCall, args map[string]any) (message, error) {
 	for name, value := range c.Headers {
 		m.header.Set(name, fill(value, args))
 	}
-	return m, m.setPath(c)
+	m.path = c.Path
+	for name, value := range m.params {
+		m.path = strings.ReplaceAll(m.path, "{"+name+"}", value)
+	}
+	return m, nil
 }
 
 // fill puts arguments into a fixed header, such as an Idempotency-Key that follows from what is
@@ -110,20 +114,6 @@ func segment(a contract.Argument, value any) (string, error) {
 		return "", &contract.ArgumentError{Param: a.Name, Message: "must not be empty: it is a part of the backend's path"}
 	}
 	return encode(text), nil
-}
-
-// setPath fills the template. The same holds for a segment in which several arguments meet.
-func (m *message) setPath(c *contract.BackendCall) error {
-	m.path = c.Path
-	for name, value := range m.params {
-		m.path = strings.ReplaceAll(m.path, "{"+name+"}", value)
-	}
-	for _, part := range strings.Split(m.path, "/") {
-		if part == "." || part == ".." {
-			return &contract.ArgumentError{Message: "the arguments in the path make it lead elsewhere; no part of it may be . or .."}
-		}
-	}
-	return nil
 }
 
 func (m *message) setHeader(a contract.Argument, value any) error {

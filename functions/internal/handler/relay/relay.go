@@ -6,6 +6,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -116,6 +117,9 @@ func identityOf(c gateway.AuthorizerContext) backend.Identity {
 func (h *Handler) answer(op *contract.Operation, came outbound.Response, err error) (rest.Answer, error) {
 	if err == nil {
 		a, err := passOn(op, came)
+		if err == nil && !h.API.Limits.Fits(backend.Shown(op, a.Status, a.Header["Location"], a.Body)) {
+			return rest.Answer{}, rest.TooLarge(op, fmt.Sprintf("The backend's answer has %d bytes, which is more than this server sends.", len(a.Body)))
+		}
 		return h.marked(a), err
 	}
 	if a, ok := h.refusal(err); ok {

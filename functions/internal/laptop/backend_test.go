@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/upstream"
@@ -21,28 +23,37 @@ import (
 
 const upstreamToken = "token-SECRET-of-the-upstream"
 
-// startWithUpstream starts the service before an upstream of its own. env adds to the
-// environment of the function "external".
-func startWithUpstream(t *testing.T, up http.Handler, env map[string]string, change ...func(*laptop.Config)) *service {
+// startWithUpstream starts the service before a backend of its own, with the settings that the
+// change leaves.
+func startWithUpstream(t *testing.T, up http.Handler, set func(*backend.Settings), change ...func(*laptop.Config)) *service {
 	t.Helper()
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
 	return start(t, account.Plans{"demo": usage.PerMonth(100_000)}, func(c *laptop.Config) {
-		f := c.Functions["external"]
-		f.Env = map[string]string{boot.UpstreamURL: server.URL, boot.UpstreamBurst: "1000"}
-		for name, value := range env {
-			f.Env[name] = value
+		s := backend.Settings{URL: server.URL, Private: true, Auth: &backend.Auth{Type: backend.Bearer, Place: backend.Place{Env: "token"}}}
+		if set != nil {
+			set(&s)
 		}
-		c.Functions["external"] = f
-		c.Upstream = laptop.Upstream{
-			Private: true,
-			Token:   func(context.Context) (string, error) { return upstreamToken, nil },
-		}
+		serveBackend(c, "external", s)
 		for _, f := range change {
 			f(c)
 		}
 	})
 }
+
+// serveBackend gives a backend its settings. Every secret is the upstream's token.
+func serveBackend(c *laptop.Config, name string, s backend.Settings) {
+	f := c.Functions[name]
+	f.Env = maps.Clone(f.Env)
+	f.Env[boot.Backend] = s.String()
+	c.Functions[name] = f
+	c.Relay.Secret = func(boot.Env, backend.Place) (func(context.Context) (string, error), error) {
+		return func(context.Context) (string, error) { return upstreamToken, nil }, nil
+	}
+}
+
+// manyADay lets tests publish.
+func manyADay(s *backend.Settings) { s.PerDay = map[string]int{"external.publish_content": 1000} }
 
 // outcome of one call of a tool, by either way.
 type outcome struct {
@@ -59,9 +70,15 @@ func (s *service) toolREST(secret, tool, argument string) outcome {
 	} else {
 		a = s.call("POST", "/v1/external/publications", secret, fmt.Sprintf(`{"slug":%q}`, argument))
 	}
+	if by := a.header.Get(backend.AnsweredBy); by != "" && a.status >= 400 {
+		return outcome{false, fmt.Sprint("its own ", a.status), nil}
+	}
+	if len(a.body) == 0 {
+		return outcome{a.status < 300, "", nil}
+	}
 	body := a.json(s.t)
 	code, _ := body["error"].(string)
-	return outcome{a.status == 200, code, body}
+	return outcome{a.status < 300, code, body}
 }
 
 func (s *service) toolMCP(secret, tool, argument string) outcome {
@@ -85,22 +102,25 @@ func (s *service) toolMCP(secret, tool, argument string) outcome {
 		s.t.Error(err)
 	}
 	code, _ := body["error"].(string)
+	if code == "backend_refused" {
+		code = fmt.Sprint("its own ", body["status"])
+	}
 	return outcome{!out.Result.IsError, code, body}
 }
 
 // TestExternalFailuresAreNotCharged, by REST and by MCP.
 func TestExternalFailuresAreNotCharged(t *testing.T) {
-	s := startWithUpstream(t, upstream.Handler(upstreamToken), map[string]string{boot.PublishPerDay: "1000"})
+	s := startWithUpstream(t, upstream.Handler(upstreamToken), manyADay)
 	for way, call := range map[string]func(secret, tool, argument string) outcome{"REST": s.toolREST, "MCP": s.toolMCP} {
 		secret, key := s.newKey("demo")
 		failures := int64(0)
 		for _, c := range []struct{ tool, argument, code string }{
 			{"external.fetch_stats", "status-401", "upstream_auth"},
-			{"external.fetch_stats", "status-404", "upstream_not_found"},
-			{"external.fetch_stats", "status-429-retry-after-60", "upstream_rate_limited"},
+			{"external.fetch_stats", "status-404", "its own 404"},
+			{"external.fetch_stats", "status-429-retry-after-60", "its own 429"},
 			{"external.fetch_stats", "status-503-retry-after-60", "upstream_unavailable"},
 			{"external.fetch_stats", "status-500", "upstream_failed"},
-			{"external.publish_content", "status-409", "upstream_conflict"},
+			{"external.publish_content", "status-409", "its own 409"},
 			{"external.publish_content", "status-500", "upstream_outcome_unclear"},
 		} {
 			if got := call(secret.Reveal(), c.tool, c.argument); got.ok || got.code != c.code {
@@ -208,7 +228,7 @@ func TestNoUpstreamTokenInAnyLog(t *testing.T) {
 	mux.HandleFunc("POST /publications", func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, r.Header.Get("Authorization"), http.StatusConflict)
 	})
-	s := startWithUpstream(t, mux, map[string]string{boot.UpstreamTimeoutSeconds: "0.2", boot.LogLevel: "debug"})
+	s := startWithUpstream(t, mux, func(s *backend.Settings) { s.TimeoutSeconds = 0.2 })
 	secret, key := s.newKey("demo")
 	ways := []string{"ok", "no-json", "type", "redirect", "retry-after", "chunked", "raw", "slow"}
 	for _, code := range []int{400, 401, 403, 404, 409, 422, 500, 501, 502, 503, 504} {
@@ -224,7 +244,7 @@ func TestNoUpstreamTokenInAnyLog(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			fmt.Fprintln(&said, a.header, string(a.body), b)
-			if (a.status == 200) != (way == "ok") {
+			if (a.status == 200) != (way == "ok" || way == "type") {
 				t.Errorf("%s: %d %s", way, a.status, a.body)
 			}
 		})
@@ -248,9 +268,7 @@ func TestPrivateUpstream(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer server.Close()
 	s := start(t, account.Plans{"demo": usage.PerMonth(10)}, func(c *laptop.Config) {
-		f := c.Functions["external"]
-		f.Env = map[string]string{boot.UpstreamURL: server.URL}
-		c.Functions["external"] = f
+		serveBackend(c, "external", backend.Settings{URL: server.URL})
 	})
 	secret, _ := s.newKey("demo")
 	if got := s.toolREST(secret.Reveal(), "external.fetch_stats", "demo"); got.code != "upstream_misconfigured" || asked.Load() != 0 {
