@@ -85,10 +85,19 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{}
-	if d.config, d.leftOut, err = applied.Config(platform); err != nil {
+	described, err := c.keep(c.Data)
+	if err != nil {
 		return nil, err
 	}
+	api, err := c.load(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{}
+	if d.config, d.leftOut, err = applied.Config(platform, api); err != nil {
+		return nil, err
+	}
+	d.config.Contract = described
 	d.config.Relay = relay.Options{Secret: parameter.FromEnv, Invoker: function.FromEnv} // as in functions/relay
 	return d, d.openStores(ctx, dynamodb.NewFromConfig(cfg))
 }

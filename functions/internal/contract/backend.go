@@ -265,7 +265,7 @@ func (c *BackendCall) setPath(own, given string) error {
 	c.Path = given
 	if given == "" {
 		c.Path = placeholder.ReplaceAllStringFunc(own, func(p string) string {
-			if name, ok := as[p[1:len(p)-1]]; ok {
+			if name, ok := as[strings.Trim(p, "{+}")]; ok {
 				return "{" + name + "}"
 			}
 			return p

@@ -207,12 +207,12 @@ func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties ma
 		if needed {
 			required = append(required, name)
 		}
+		if object(p["schema"]) == nil {
+			return nil, nil, fmt.Errorf("parameter %q has no schema", name)
+		}
 		schema, err := from.schema(object(p["schema"]))
 		if err != nil {
 			return nil, nil, fmt.Errorf("parameter %q: %w", name, err)
-		}
-		if schema == nil {
-			return nil, nil, fmt.Errorf("parameter %q has no schema", name)
 		}
 		if d, ok := p["description"].(string); ok {
 			schema["description"] = d

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
@@ -34,44 +35,30 @@ type deps struct {
 	usageTopic settle.Publisher
 }
 
-// builds are what the functions' mains hand to boot.Main, over other stores. The functions of
-// backends are the contract's.
-func builds(api *contract.API, d deps) map[string]boot.Build {
+// builds are what the functions' mains hand to boot.Main, over other stores.
+func builds(d deps) map[string]boot.Build {
 	open := func(boot.Env, ...string) (store.Store, error) { return d.stores, nil }
 	all := map[string]boot.Build{
 		Authorizer: authorizer.FromEnv(open),
 		Settle:     settle.FromEnv(open, func(boot.Env, string) (settle.Publisher, error) { return d.usageTopic, nil }),
 		"account":  account.FromEnv(open),
 		"mcp":      mcpserver.FromEnv(open, d.client),
+		"relay":    relay.FromEnv(open, d.relay),
 	}
 	for name, operations := range handler.Functions() {
 		all[name] = rest.FromEnv(operations)
 	}
-	for name := range api.Backends {
-		all[name] = relay.FromEnv(open, d.relay)
-	}
 	return all
 }
 
-// names are those of the functions that this program has, with the contract that an environment
-// names.
-func names(env map[string]string) []string {
-	api, err := contract.Load(boot.Map(env))
-	if err != nil {
-		api = &contract.API{} // build says what is wrong
-	}
-	return slices.Sorted(maps.Keys(builds(api, deps{})))
-}
+// names are those of the binaries that this program has.
+func names() []string { return slices.Sorted(maps.Keys(builds(deps{}))) }
 
-// build makes a function.
-func build(rt boot.Runtime, d deps) (boot.Invoker, error) {
-	api, err := contract.Load(rt.Env)
-	if err != nil {
-		return nil, err
-	}
-	b, ok := builds(api, d)[rt.Function]
+// build makes a function of a contract. Several may be of one binary.
+func build(rt boot.Runtime, api *contract.API, d deps) (boot.Invoker, error) {
+	b, ok := builds(d)[api.Binary(rt.Function)]
 	if !ok {
-		return nil, fmt.Errorf("no function is called %q", rt.Function)
+		return nil, fmt.Errorf("function %s: this program has no function %q; it has %s", rt.Function, api.Binary(rt.Function), strings.Join(names(), ", "))
 	}
 	invoker, err := b(rt)
 	if err != nil {
