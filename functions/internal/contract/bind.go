@@ -63,6 +63,9 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		if err := s.bindText(args, name, text); err != nil {
 			return nil, err
 		}
+		if list, ok := s.properties[name].listOf(strings.Split(text, ",")); ok && !looksLikeJSON(text) {
+			args[name] = list
+		}
 	}
 	return args, op.validate(s, args)
 }
@@ -89,6 +92,15 @@ func (s *Schemas) bindQuery(args map[string]any, name string, values []string) e
 	isQuery := slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
 	if !isQuery {
 		return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such query parameter; " + s.known()}
+	}
+	if list, ok := s.properties[name].listOf(values); ok && len(values) > 0 {
+		for _, value := range values {
+			if err := s.bindText(args, name, value); err != nil {
+				return err
+			}
+		}
+		args[name] = list
+		return nil
 	}
 	if len(values) > 1 {
 		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
@@ -205,7 +217,7 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 		case "path":
 			inPath[name] = url.PathEscape(text(value))
 		case "query":
-			query.Set(name, text(value))
+			addToQuery(query, name, value)
 		default:
 			body[name] = value
 		}
@@ -264,6 +276,8 @@ func text(value any) string {
 		return v
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any, map[string]any:
+		return jsonText(v)
 	default:
 		return fmt.Sprint(v)
 	}

@@ -140,6 +140,7 @@ func (op *Operation) Schemas() (*Schemas, error) { return op.schemas() }
 // property is what Bind needs to know about one argument.
 type property struct {
 	kind        string
+	items       string // the kind of a list's elements
 	description string
 	fallback    any
 	// takesEmpty says that "" is a value, and not one left out.
@@ -151,6 +152,7 @@ type property struct {
 func newProperty(schema map[string]any) property {
 	p := property{fallback: schema["default"]}
 	p.kind, _ = schema["type"].(string)
+	p.items, _ = object(schema["items"])["type"].(string)
 	p.description, _ = schema["description"].(string)
 	shortest, _ := schema["minLength"].(float64)
 	choices, isChoice := schema["enum"].([]any)
