@@ -59,7 +59,7 @@ func TestBackends(t *testing.T) {
 			},
 			[]string{
 				"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage",
-				"kms:Decrypt key/00000000-0000-4000-8000-000000000000", "secretsmanager:GetSecretValue secret:orders-AbCdEf", "ssm:GetParameter parameter/sekisho-dev/signing",
+				"kms:Decrypt key/00000000-0000-4000-8000-000000000000", "secretsmanager:GetSecretValue secret:orders-AbCdEf", "ssm:GetParameter parameter/aws/reference/secretsmanager/orders", "ssm:GetParameter parameter/sekisho-dev/signing",
 			}, true,
 		},
 		"stock": {map[string]any{"name": "stock", "function_arn": stockARN}, []string{"lambda:InvokeFunction function:stock:prod"}, false},
