@@ -32,6 +32,18 @@ locals {
     )
   }
 
+  # Those whose calls are counted, to hold a rate or a limit of the day: by their settings, or by the
+  # contract once they can be called at all.
+  counted_backends = [for name in keys(local.described_backends) : name if anytrue([
+    try(local.set_backends[name].rate_per_second, null) != null,
+    length(coalesce(try(local.set_backends[name].per_day, null), {})) > 0,
+    (try(local.backend_urls[name], null) != null || try(local.set_backends[name].function_arn, null) != null) && anytrue(flatten([
+      for item in values(local.contract.paths) : [
+        for operation in values(item) : try(operation.x-sekisho.per_day, 0) > 0 if try(operation.x-sekisho.backend, "") == name
+      ]
+    ])),
+  ])]
+
   relays = {
     for name in keys(local.described_backends) : name => {
       environment = {
@@ -41,7 +53,7 @@ locals {
       vpc = try(local.set_backends[name].vpc, null)
 
       statements = concat(
-        try(local.set_backends[name].rate_per_second, null) == null && length(coalesce(try(local.set_backends[name].per_day, null), {})) == 0 ? [] : [
+        !contains(local.counted_backends, name) ? [] : [
           { actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
         ],
         [for secret in try(local.backend_secrets[name], []) : {

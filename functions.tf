@@ -134,27 +134,6 @@ locals {
       ]
     }
 
-    # Without an upstream it only says so, and needs nothing.
-    external = {
-      environment = {
-        SEKISHO_USAGE_TABLE              = module.usage.names.usage
-        SEKISHO_UPSTREAM_URL             = var.upstream.url == null ? "" : var.upstream.url
-        SEKISHO_UPSTREAM_TOKEN_PARAMETER = var.upstream.token_parameter == null ? "" : var.upstream.token_parameter
-        SEKISHO_UPSTREAM_BURST           = tostring(var.upstream.burst)
-        SEKISHO_UPSTREAM_RATE_PER_SECOND = tostring(var.upstream.rate_per_second)
-        SEKISHO_PUBLISH_PER_DAY          = tostring(var.upstream.publish_per_day)
-        SEKISHO_UPSTREAM_TIMEOUT_SECONDS = tostring(var.upstream.timeout_seconds)
-      }
-      statements = var.upstream.url == null ? [] : concat(
-        [{ actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] }],
-        var.upstream.token_parameter == null ? [] : [{
-          actions   = ["ssm:GetParameter"]
-          resources = ["arn:${local.location.partition}:ssm:${local.location.region}:${local.location.account_id}:parameter/${trimprefix(var.upstream.token_parameter, "/")}"]
-        }],
-        var.upstream.token_key_arn == null ? [] : [{ actions = ["kms:Decrypt"], resources = [var.upstream.token_key_arn] }],
-      )
-    }
-
     # A transaction needs the permissions of its parts.
     settle = {
       environment = {

@@ -153,61 +153,6 @@ variable "settings" {
   }
 }
 
-variable "upstream" {
-  description = <<-EOT
-    What the tools external.* call.
-      - url: the address that /stats/ID and /publications are below; null for no upstream, and the tools say that there is none.
-      - token_parameter: name of the SecureString in SSM Parameter Store that holds its bearer token. Make it yourself, so that no plan and no state holds the token.
-      - token_key_arn: the KMS key of that parameter, if it is one of your own.
-      - burst: calls at once, over all instances.
-      - rate_per_second: calls per second in the long run.
-      - publish_per_day: publications per UTC day.
-      - timeout_seconds: of one attempt.
-  EOT
-  type = object({
-    url             = optional(string)
-    token_parameter = optional(string)
-    token_key_arn   = optional(string)
-    burst           = optional(number, 5)
-    rate_per_second = optional(number, 1)
-    publish_per_day = optional(number, 1)
-    timeout_seconds = optional(number, 15)
-  })
-  default  = {}
-  nullable = false
-
-  validation {
-    condition     = var.upstream.url == null ? var.upstream.token_parameter == null : can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?$", var.upstream.url))
-    error_message = "upstream.url takes an https:// address without credentials, query and fragment: plans show it in clear text. The token goes into SSM Parameter Store, and its parameter's name into upstream.token_parameter; without a url there is nothing to send it to."
-  }
-
-  validation {
-    condition     = var.upstream.token_parameter == null ? var.upstream.token_key_arn == null : can(regex("^/?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", var.upstream.token_parameter))
-    error_message = "upstream.token_parameter takes the name of a parameter, such as /sekisho/upstream-token: not its ARN, and not the token."
-  }
-
-  validation {
-    condition     = var.upstream.token_key_arn == null ? true : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", var.upstream.token_key_arn))
-    error_message = "upstream.token_key_arn takes the ARN of a KMS key (not of an alias), or null where the parameter is encrypted with the account's own aws/ssm."
-  }
-
-  validation {
-    condition = (
-      var.upstream.burst >= 1 && var.upstream.burst <= 1000 && floor(var.upstream.burst) == var.upstream.burst &&
-      var.upstream.rate_per_second >= 0.001 && var.upstream.rate_per_second <= 1000
-    )
-    error_message = "upstream.burst takes whole calls from 1 to 1000, and upstream.rate_per_second calls per second from 0.001 to 1000."
-  }
-
-  validation {
-    condition = (
-      var.upstream.publish_per_day >= 0 && var.upstream.publish_per_day <= 100000 && floor(var.upstream.publish_per_day) == var.upstream.publish_per_day &&
-      var.upstream.timeout_seconds >= 1 && var.upstream.timeout_seconds <= 25
-    )
-    error_message = "upstream.publish_per_day takes whole publications from 0 to 100000, and upstream.timeout_seconds seconds from 1 to 25: the gateway waits for 29."
-  }
-}
-
 variable "backends" {
   description = <<-EOT
     The services that the contract's operations are passed on to, by their names in x-sekisho-backends; {} for one that is not configured yet, which says so to every caller.

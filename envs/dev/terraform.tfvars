@@ -68,20 +68,8 @@ cost = {
 # }
 # tags = { team = "agents" }
 
-# What the tools external.* call; left out, they say that there is nothing to call. The token
-# never comes here: put it into SSM Parameter Store, and name the parameter.
-#   aws ssm put-parameter --type SecureString --name /sekisho-dev/upstream-token --value file://token.txt
-# upstream = {
-#   url             = "https://api.example.com/v1" # GET /stats/ID and POST /publications below it
-#   token_parameter = "/sekisho-dev/upstream-token"
-#   burst           = 5 # calls at once, over all instances
-#   rate_per_second = 1 # and in the long run
-#   publish_per_day = 1
-#   timeout_seconds = 15 # of one attempt
-# }
-
-# The services behind a contract of your own, by its names for them. A credential never comes here: put
-# it into SSM Parameter Store or Secrets Manager, and say where it is.
+# The services behind the contract, by its names for them: external is what the default tools
+# external.* call. A credential never comes here: put it into SSM Parameter Store or Secrets Manager, and say where it is.
 # backends = {
 #   orders = {
 #     url             = "https://api.example.com/v2" # or function_arn = "arn:aws:lambda:…"

@@ -41,14 +41,8 @@ variable "settings" {
   default     = null
 }
 
-variable "upstream" {
-  description = "What the tools external.* call, and how often."
-  type        = any
-  default     = null
-}
-
 variable "backends" {
-  description = "The services behind the operations of a contract of your own, by the names that it gives them."
+  description = "The services behind the operations of the contract, by the names that it gives them."
   type        = any
   default     = null
 }

@@ -11,7 +11,6 @@ module "sekisho" {
   plans             = var.plans
   alerts            = var.alerts
   settings          = var.settings
-  upstream          = var.upstream
   backends          = var.backends
   functions         = var.functions
   api               = var.api
@@ -26,7 +25,6 @@ module "sekisho" {
     plans         = var.plans
     alerts        = var.alerts
     settings      = var.settings
-    upstream      = var.upstream
     backends      = var.backends
     functions     = var.functions
     api           = var.api
