@@ -11,7 +11,7 @@ module "sekisho" {
   plans             = var.plans
   alerts            = var.alerts
   settings          = var.settings
-  upstream          = var.upstream
+  backends          = var.backends
   functions         = var.functions
   api               = var.api
   tables            = var.tables
@@ -25,7 +25,7 @@ module "sekisho" {
     plans         = var.plans
     alerts        = var.alerts
     settings      = var.settings
-    upstream      = var.upstream
+    backends      = var.backends
     functions     = var.functions
     api           = var.api
     tables        = var.tables

@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "apikey account usage ratelimit problem brake outbound/... contract reply clientconfig tools/...", "",
+	{"domain", "apikey account usage ratelimit problem brake backend outbound/... contract/... reply clientconfig tools/...", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},
@@ -41,7 +41,7 @@ var layers = []layer{
 		"an interface must not know who implements it"},
 	{"sqlite", "sqlite", "domain store",
 		"a store implements the domain's interfaces; nothing else of the product is its business"},
-	{"aws", "aws/brake aws/config aws/dynamo aws/logsinsights aws/parameter aws/queue aws/topic", "domain boot gateway money store",
+	{"aws", "aws/brake aws/config aws/dynamo aws/function aws/logsinsights aws/parameter aws/queue aws/topic", "domain boot gateway money store",
 		"adapters know the domain, and the domain no adapter; none of them knows a handler"},
 	{"handler", "handler/...", "domain boot gateway store",
 		"a handler takes its store and its cloud from main, so that a laptop can give it others"},
@@ -66,8 +66,8 @@ type rule struct {
 var rules = []rule{
 	{only: "./aws/... ../cmd/sekisho", what: "github.com/aws/aws-sdk-go-v2/... github.com/aws/smithy-go/...",
 		why: "a cloud stands behind an interface; the command line alone also loads an operator's credentials"},
-	{only: "./aws/brake ../cmd/sekisho", what: "github.com/aws/aws-sdk-go-v2/service/lambda/...",
-		why: "only the brake changes functions"},
+	{only: "./aws/brake ./aws/function ../cmd/sekisho", what: "github.com/aws/aws-sdk-go-v2/service/lambda/...",
+		why: "the brake alone changes functions, and only a backend's are invoked"},
 	{only: "./boot", what: "github.com/aws/aws-lambda-go/lambda",
 		why: "functions start in one place, boot.Main"},
 	{only: "./boot ./gateway ./handler/... ./laptop/... ../cmd/sekisho", what: "github.com/aws/aws-lambda-go/...",
@@ -80,6 +80,8 @@ var rules = []rule{
 		why: "the MCP SDK changes with its protocol, and one package follows it"},
 	{only: "./laptop/upstream", what: "github.com/mccutchen/go-httpbin/...",
 		why: "the small upstream is a laptop's"},
+	{never: deployed(), what: "gopkg.in/yaml.v3/...",
+		why: "a cold start doesn't wait for YAML: functions read the contract as JSON"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",
 		why: "only the command line has flags"},
 	{only: "./store/storetest ./outbound/outboundtest", what: "testing net/http/httptest pgregory.net/rapid sekisho/tests/...",
@@ -95,6 +97,18 @@ func storeless() string {
 		mains = append(mains, "../"+name)
 	}
 	slices.Sort(mains)
+	return strings.Join(mains, " ")
+}
+
+// deployed are the mains of all functions.
+func deployed() string {
+	mains, err := filepath.Glob("../*/main.go")
+	if err != nil || len(mains) == 0 {
+		panic("no function has a main")
+	}
+	for i, main := range mains {
+		mains[i] = filepath.ToSlash(filepath.Dir(main))
+	}
 	return strings.Join(mains, " ")
 }
 

@@ -165,7 +165,7 @@ func usage(t *testing.T, data string) (used, refunded int64) {
 func TestStoppedDuringACall(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s")
+	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--backend-timeout", "20s")
 	status := make(chan string, 1)
 	go func() {
 		request, _ := http.NewRequestWithContext(t.Context(), "GET", s.APIURL+"/v1/external/stats/delay-20", nil)

@@ -81,7 +81,7 @@ func reportMonths(text string, now time.Time) (usage.Period, []usage.Period, err
 func (c reportCmd) statement(ctx context.Context, now time.Time, month usage.Period, earlier []usage.Period) (*statement.Statement, error) {
 	var worst *worstcase.Figures
 	if c.Ceilings != "" {
-		report, err := worstCase(c.Ceilings)
+		report, err := worstCase(c.contractFlag, c.Ceilings)
 		if err != nil {
 			return nil, fmt.Errorf("--ceilings: %w", err)
 		}

@@ -25,7 +25,8 @@ import (
 
 type upCmd struct {
 	storeFlags
-	upstreamFlags
+	contractFlag
+	backendFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
@@ -56,16 +57,23 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
-	functions, err := c.functions(env)
+	described, err := c.keep(c.Data)
+	if err != nil {
+		return err
+	}
+	api, err := c.load(c.Data)
+	if err != nil {
+		return err
+	}
+	functions, err := c.functions(api, env)
 	if err != nil {
 		return badUsage(err)
 	}
-	outside, err := c.upstream()
+	behind, err := c.backends(api)
 	if err != nil {
 		return badUsage(err)
 	}
-	defer outside.close()
-	maps.Copy(env, outside.environment)
+	defer behind.close()
 	listener, err := c.listen()
 	if err != nil {
 		return err
@@ -85,12 +93,13 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	env[boot.Plans] = st.plans.String()
 	env[boot.UsagePercent] = usagePercent
+	behind.environment(functions)
 	served := laptop.Config{
-		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
+		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Contract: described, Stores: st, Relay: behind.relay,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
 	return c.serve(ctx, listener, served, func(base string) error {
-		return c.announce(s.out, base, outside.url, st, created)
+		return c.announce(s.out, base, behind.addresses(), st, created)
 	})
 }
 
@@ -238,8 +247,8 @@ func endLine(f *os.File) error {
 }
 
 // functions are those of the contract, all with one environment, changed as the flags say.
-func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, error) {
-	functions := laptop.Defaults(env)
+func (c upCmd) functions(api *contract.API, env map[string]string) (map[string]laptop.Function, error) {
+	functions := laptop.FunctionsOf(api, env)
 	err := change(functions, "reserved", c.Reserved, func(f *laptop.Function, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < -1 {
@@ -305,10 +314,10 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 	return created, nil
 }
 
-func (c upCmd) announce(w io.Writer, base, upstream string, st *stores, created map[string]string) error {
+func (c upCmd) announce(w io.Writer, base string, backends map[string]string, st *stores, created map[string]string) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "upstream_url": upstream, "keys": created})
+		return printJSON(w, map[string]any{"mcp_url": base + "/mcp", "api_url": base, "backends": backends, "keys": created})
 	}
-	_, err := io.WriteString(w, announcement(base, upstream, c.Data, st.plans, created))
+	_, err := io.WriteString(w, announcement(base, backends, c.Data, st.plans, created))
 	return err
 }

@@ -63,6 +63,9 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		if err := s.bindText(args, name, text); err != nil {
 			return nil, err
 		}
+		if list, ok := s.properties[name].listOf(strings.Split(text, ",")); ok && !looksLikeJSON(text) {
+			args[name] = list
+		}
 	}
 	return args, op.validate(s, args)
 }
@@ -89,6 +92,15 @@ func (s *Schemas) bindQuery(args map[string]any, name string, values []string) e
 	isQuery := slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
 	if !isQuery {
 		return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such query parameter; " + s.known()}
+	}
+	if list, ok := s.properties[name].listOf(values); ok && len(values) > 0 {
+		for _, value := range values {
+			if err := s.bindText(args, name, value); err != nil {
+				return err
+			}
+		}
+		args[name] = list
+		return nil
 	}
 	if len(values) > 1 {
 		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
@@ -199,16 +211,20 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	if err != nil {
 		return nil, err
 	}
-	path, query, body := op.Path, url.Values{}, map[string]any{}
+	inPath, query, body := map[string]string{}, url.Values{}, map[string]any{}
 	for name, value := range args {
 		switch s.place(name) {
 		case "path":
-			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text(value)))
+			inPath[name] = url.PathEscape(text(value))
 		case "query":
-			query.Set(name, text(value))
+			addToQuery(query, name, value)
 		default:
 			body[name] = value
 		}
+	}
+	path, err := op.concretePath(inPath)
+	if err != nil {
+		return nil, err
 	}
 	target := strings.TrimSuffix(base, "/") + path
 	if len(query) > 0 {
@@ -229,6 +245,22 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	return request, nil
 }
 
+// concretePath puts escaped values into the path, whose own text is escaped where it must be.
+func (op *Operation) concretePath(values map[string]string) (string, error) {
+	steps := strings.Split(op.Path, "/")
+	for i, step := range steps {
+		texts, names, err := parts(step)
+		if err != nil {
+			return "", fmt.Errorf("contract: %s: %w", op.ID, err)
+		}
+		steps[i] = url.PathEscape(texts[0])
+		for j, name := range names {
+			steps[i] += values[strings.TrimSuffix(name, "+")] + url.PathEscape(texts[j+1])
+		}
+	}
+	return strings.Join(steps, "/"), nil
+}
+
 func (s *Schemas) place(name string) string {
 	for _, p := range s.Params {
 		if p.Name == name {
@@ -244,6 +276,8 @@ func text(value any) string {
 		return v
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any, map[string]any:
+		return jsonText(v)
 	default:
 		return fmt.Sprint(v)
 	}

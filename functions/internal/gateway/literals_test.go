@@ -19,8 +19,10 @@ import (
 var elsewhere = map[string]string{
 	"cmd/sekisho":                            "the command line's own JSON and CSV",
 	"internal/aws/dynamo":                    "attributes of items",
+	"internal/backend/shown.go":              "members of an answer as MCP shows it",
 	"internal/contract":                      "members of the description",
 	"internal/handler/account":               "members of the API's answers",
+	"internal/handler/relay/answer.go":       "members of an answer that says what became of a write",
 	"internal/handler/settle/tell.go":        "members of a message to subscribers",
 	"internal/laptop/apigateway/template.go": "API Gateway's names of its variables",
 	"internal/laptop/upstream":               "parameters of the stand-in for an upstream",

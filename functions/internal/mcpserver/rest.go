@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/problem"
 )
@@ -142,9 +143,16 @@ func (s *server) rest(ctx context.Context, x *exchange, op *contract.Operation, 
 		answer.problem = s.unreached(ctx, x, op, err)
 	case response.StatusCode >= http.StatusBadRequest:
 		x.setSent(nil)
-		answer.problem = problem.Parse(response.StatusCode, body)
-	case response.StatusCode != http.StatusOK:
+		if answer.problem = refusedByBackend(op, response, body); answer.problem == nil {
+			answer.problem = problem.Parse(response.StatusCode, body)
+		}
+	case response.StatusCode > 299 || response.StatusCode != http.StatusOK && !byBackend(op, response):
 		answer.problem = s.unclear(x, problem.Internal, fmt.Sprintf("The API answered HTTP %d, which this server does not follow.", response.StatusCode))
+	case byBackend(op, response):
+		answer.body = backend.Shown(op, response.StatusCode, response.Header.Get("Location"), body)
+		if !s.API.Limits.Fits(answer.body) {
+			answer.body, answer.problem = nil, s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")
+		}
 	case !s.API.Limits.Fits(body):
 		answer.problem = s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")
 	case !isObject(body):
@@ -207,8 +215,12 @@ func (s *server) fail(x *exchange, p *problem.Problem) *mcp.CallToolResult {
 // does. Structured content would have to fit the tool's output schema, and clients check
 // that it does (modelcontextprotocol/typescript-sdk#1943).
 func (s *server) failed(p *problem.Problem) *mcp.CallToolResult {
+	text := string(p.AgentJSON())
+	if p.Answer == nil { // what a backend says stays as it is
+		text = s.names.Replace(text)
+	}
 	return &mcp.CallToolResult{
 		IsError: true,
-		Content: []mcp.Content{&mcp.TextContent{Text: s.names.Replace(string(p.AgentJSON()))}},
+		Content: []mcp.Content{&mcp.TextContent{Text: text}},
 	}
 }

@@ -97,11 +97,17 @@ func newOperationTool(op *contract.Operation) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	output := schemas.Output
+	if op.Backend != "" {
+		if output, err = describing(output); err != nil {
+			return nil, err
+		}
+	}
 	return &tool{name: op.ID, category: op.Category, operation: op, definition: &mcp.Tool{
 		Title:        cmp.Or(op.Annotations.Title, op.Summary),
 		Description:  op.Description,
 		InputSchema:  input,
-		OutputSchema: schemaOrNone(schemas.Output),
+		OutputSchema: schemaOrNone(output),
 		Annotations:  annotations(op.Annotations),
 	}}, nil
 }

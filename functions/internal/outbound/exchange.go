@@ -14,9 +14,13 @@ import (
 	"time"
 )
 
-// StatusError is an answer with a status other than 2xx. Its body isn't kept: it is
-// the upstream's text, and may repeat what was sent.
-type StatusError struct{ Status int }
+// StatusError is an answer with a status other than 2xx. Its text holds nothing of the
+// upstream's.
+type StatusError struct {
+	Status int
+	// Answer is set for a 4xx if Request.KeepRefusals asks for it and it came in full.
+	Answer *Response
+}
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
@@ -81,6 +85,9 @@ func (c *Client) follow(ctx context.Context, p *prepared, at *route, o *outcome)
 		o.status = resp.StatusCode
 		o.retryAfter = retryAfter(resp.Header, time.Now())
 		next, err := redirection(resp, at.url, p.method)
+		if err == nil && next != nil && c.cfg.SameOrigin && !sameOrigin(next, p.url) {
+			err = &redirectError{status: resp.StatusCode, why: "the location is at another origin"}
+		}
 		if err == nil && next == nil {
 			return resp, nil
 		}
@@ -117,17 +124,23 @@ func isPrivateHost(peer net.Addr) bool {
 	return err == nil && isPrivate(ap.Addr())
 }
 
-// read reads a 2xx answer in full and parses it. The body of any other answer is
-// left unread: nobody needs it, and it might not end.
+// read reads a 2xx answer in full and parses it. The body of any other answer is left
+// unread, unless the caller wants that of a refusal: it might not end.
 //
 // A 2xx says that a write was accepted, whatever becomes of the body. So parse gets the
 // answer then even if its body is missing, and learns why from [Response.Text].
 func (c *Client) read(resp *http.Response, p *prepared, parse func(Response) error) error {
-	if !isSuccess(resp.StatusCode) {
-		return &StatusError{Status: resp.StatusCode}
-	}
 	r := Response{Status: resp.StatusCode, Write: !safe(p.method), Header: resp.Header, scrub: p.scrub}
 	var err error
+	if !isSuccess(resp.StatusCode) {
+		refusal := &StatusError{Status: resp.StatusCode}
+		if p.keepRefusals && resp.StatusCode >= 400 && resp.StatusCode <= 499 {
+			if r.Body, err = c.body(resp, p.method); err == nil {
+				refusal.Answer = &r
+			}
+		}
+		return refusal
+	}
 	if r.Body, err = c.body(resp, p.method); err != nil {
 		if !r.Write {
 			return err

@@ -29,6 +29,16 @@ type Request struct {
 	// Attempts is the most that this call may make, below Config.Attempts: what is left
 	// when a call is made anew, with another token say. 0 leaves it at that.
 	Attempts int
+	// Secrets, unless nil, are what is taken out of all that comes back, besides the user
+	// information of the URL. If nil, these are the query and every header that isn't known
+	// to be public: too much where the arguments of a caller travel there, as "Tokyo" would
+	// then be removed from the answer to a question about Tokyo.
+	Secrets []string
+	// KeepRefusals keeps the answer that came with a 4xx, in [StatusError.Answer].
+	KeepRefusals bool
+	// Sign, if set, adds headers to each request on the wire, retries and redirects too, but
+	// to no other origin. It returns what of it is secret, "" for nothing.
+	Sign func(*http.Request) (secret string)
 	// Gate, if set, is passed before every attempt, the retries too: a rate limit
 	// belongs here, as upstreams count retries like any other call. Its context ends
 	// early enough to leave time for an attempt. An error stops the call; if it
@@ -47,6 +57,9 @@ type prepared struct {
 	body       []byte
 	idempotent bool // by its method, or because the caller says so
 	scrub      scrubber
+
+	sign         func(*http.Request) string
+	keepRefusals bool
 }
 
 // repeatable: sending it twice does no harm. A key protects the attempts of this call
@@ -76,7 +89,14 @@ func (r Request) prepare() (*prepared, error) {
 	if !sendable(p.header) {
 		return nil, &errRequest{"a header holds a character that can't be sent"}
 	}
+	p.sign, p.keepRefusals = r.Sign, r.KeepRefusals
 	p.scrub = newScrubber(u, p.header)
+	if r.Secrets != nil {
+		p.scrub = newScrubber(&url.URL{User: u.User}, nil)
+		for _, secret := range r.Secrets {
+			p.scrub.add(1, secret)
+		}
+	}
 	u.User = nil
 	p.url = u
 	p.idempotent = r.Idempotent || idempotentMethod(p.method)
@@ -164,6 +184,8 @@ func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error)
 	req.Header = p.header.Clone()
 	if !sameOrigin(u, p.url) {
 		keepOnly(req.Header, publicHeaders)
+	} else if p.sign != nil {
+		p.scrub.add(1, p.sign(req))
 	}
 	return req, nil
 }

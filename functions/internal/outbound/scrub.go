@@ -18,35 +18,37 @@ const scrubbed = "[removed]"
 // that isn't public.
 func newScrubber(u *url.URL, h http.Header) scrubber {
 	var s scrubber
-	add := func(least int, values ...string) {
-		for _, v := range values {
-			if len(v) >= least && !slices.Contains(s.secrets, v) {
-				s.secrets = append(s.secrets, v)
-			}
-		}
-	}
 	if u.User != nil {
 		password, _ := u.User.Password()
-		add(1, u.User.String(), password)
-		add(4, u.User.Username())
+		s.add(1, u.User.String(), password)
+		s.add(4, u.User.Username())
 	}
 	// A query value of a few letters would make holes in ordinary words.
-	add(4, u.RawQuery)
+	s.add(4, u.RawQuery)
 	for _, values := range u.Query() {
-		add(4, values...)
+		s.add(4, values...)
 	}
 	for name, values := range h {
 		if slices.Contains(publicHeaders, name) {
 			continue
 		}
 		for _, v := range values {
-			add(1, v)
+			s.add(1, v)
 			if _, credentials, ok := strings.Cut(v, " "); ok { // after "Bearer"
-				add(1, credentials)
+				s.add(1, credentials)
 			}
 		}
 	}
 	return s
+}
+
+// add takes the values that have at least that many bytes.
+func (s *scrubber) add(least int, values ...string) {
+	for _, v := range values {
+		if len(v) >= least && !slices.Contains(s.secrets, v) {
+			s.secrets = append(s.secrets, v)
+		}
+	}
 }
 
 // clean replaces each secret in text. Those that overlap go together: a secret's tail is

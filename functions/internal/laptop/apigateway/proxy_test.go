@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop/lambda"
 )
 
@@ -245,24 +246,24 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzParseProxyResponse: whatever a function answers, it is refused or can be written.
-func FuzzParseProxyResponse(f *testing.F) {
+// FuzzParseProxyAnswer: whatever a function answers, it is refused or can be written.
+func FuzzParseProxyAnswer(f *testing.F) {
 	for _, text := range []string{`{"statusCode":200}`, `{"statusCode":"200","headers":{"A":1}}`, `{`, `null`, `{"statusCode":200,"multiValueHeaders":{"":["\n"]}}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := parseProxyResponse(raw)
+		r, err := gateway.ParseProxyAnswer(raw)
 		if err != nil {
 			return
 		}
-		if r.status < 200 || r.status > 599 {
-			t.Fatalf("status %d", r.status)
+		if r.Status < 200 || r.Status > 599 {
+			t.Fatalf("status %d", r.Status)
 		}
 		h := http.Header{}
-		r.copyHeaders(h)
+		copyHeaders(r.Header, h)
 		w := httptest.NewRecorder()
-		(&answer{status: r.status, header: h, body: r.body}).write(w)
-		if w.Code != r.status {
+		(&answer{status: r.Status, header: h, body: r.Body}).write(w)
+		if w.Code != r.Status {
 			t.Fatalf("wrote %d", w.Code)
 		}
 	})
