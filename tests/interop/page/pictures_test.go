@@ -74,7 +74,7 @@ func drawTools(t *testing.T) []byte {
 	b.scheme("dark")
 	b.signIn(s.key(t, roomy).Key)
 	b.view("tools")
-	b.click(toolSwitch("calendar.holidays"))
+	b.click(toolSwitch("calendar.business_days_between"))
 	b.saved()
 	js[any](b, `document.activeElement.blur(); scrollTo(0, 0); null`)
 	return do(b, page.CaptureScreenshot, page.CaptureScreenshotParams{}).Data
