@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "apikey account usage ratelimit problem brake outbound/... contract reply tools/...", "",
+	{"domain", "apikey account usage ratelimit problem brake outbound/... contract reply spelling toolsearch tools/...", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},
@@ -78,6 +78,8 @@ var rules = []rule{
 		why: "SQL stays within the store that speaks it"},
 	{only: "./mcpserver/...", what: "github.com/modelcontextprotocol/go-sdk/...",
 		why: "the MCP SDK changes with its protocol, and one package follows it"},
+	{only: "./toolsearch", what: "github.com/kljensen/snowball/...",
+		why: "how words are compared is the search's business"},
 	{only: "./laptop/upstream", what: "github.com/mccutchen/go-httpbin/...",
 		why: "the small upstream is a laptop's"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",

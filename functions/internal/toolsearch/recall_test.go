@@ -1,0 +1,174 @@
+package toolsearch_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"sekisho/functions/internal/toolsearch"
+)
+
+var update = flag.Bool("update", false, "write testdata/operations.tsv from the packages in SEKISHO_DESCRIPTIONS")
+
+// descriptions are the OpenAPI descriptions that the questions are about, within node_modules.
+var descriptions = map[string]string{
+	"github": "@octokit/openapi/generated/api.github.com.json",
+	"figma":  "@figma/rest-api-spec/openapi/openapi.yaml",
+}
+
+// everything allows every document.
+func everything(int) bool { return true }
+
+// TestRecall asks the questions of testdata/questions.tsv, and wants an operation that answers
+// among the first five. It reads names and summaries from testdata/operations.tsv; with
+// SEKISHO_DESCRIPTIONS, a directory of node_modules, it reads the descriptions themselves, in
+// which more is found.
+func TestRecall(t *testing.T) {
+	apis, least := map[string][]toolsearch.Document{}, 0.8
+	if packages := os.Getenv("SEKISHO_DESCRIPTIONS"); packages != "" {
+		least = 0.9
+		for api, file := range descriptions {
+			apis[api] = readDescription(t, filepath.Join(packages, file))
+		}
+		if *update {
+			writeOperations(t, apis)
+		}
+	} else {
+		apis = readOperations(t)
+	}
+	counts := map[string]*count{}
+	indexes := map[string]*toolsearch.Index{}
+	for api, documents := range apis {
+		indexes[api] = toolsearch.New(documents)
+	}
+	for _, q := range readTSV(t, "testdata/questions.tsv") {
+		api, set, kind, question, expected := q[0], q[1], q[2], q[3], strings.Fields(q[4])
+		rank := 0
+		for i, found := range indexes[api].Find(question, 10, everything) {
+			if slices.Contains(expected, apis[api][found].Name) {
+				rank = i + 1
+				break
+			}
+		}
+		for _, group := range []string{api + " " + set, api + " " + kind, api + " all"} {
+			if counts[group] == nil {
+				counts[group] = &count{}
+			}
+			counts[group].add(rank)
+		}
+		if rank == 0 || rank > 5 {
+			t.Logf("%s, %s: rank %d: %s (%s)", api, set, rank, question, q[4])
+		}
+	}
+	for _, group := range []string{"github tune", "github held", "github fresh", "github near", "github far", "github all", "figma all"} {
+		t.Logf("%-13s %s", group, counts[group])
+	}
+	for _, api := range []string{"github", "figma"} {
+		if c := counts[api+" all"]; c.at5 < least*c.asked {
+			t.Errorf("%s: recall@5 is %.3f, less than %g", api, c.at5/c.asked, least)
+		}
+	}
+}
+
+// count is how many questions were asked, and answered by the first, the first five or ten.
+type count struct{ asked, at1, at5, at10 float64 }
+
+func (c *count) add(rank int) {
+	c.asked++
+	for most, n := range map[int]*float64{1: &c.at1, 5: &c.at5, 10: &c.at10} {
+		if rank > 0 && rank <= most {
+			*n++
+		}
+	}
+}
+
+func (c *count) String() string {
+	return fmt.Sprintf("%3.0f questions, recall@1 %.2f, @5 %.2f, @10 %.2f", c.asked, c.at1/c.asked, c.at5/c.asked, c.at10/c.asked)
+}
+
+func readDescription(t *testing.T, file string) (documents []toolsearch.Document) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct {
+		Paths map[string]map[string]any
+	}
+	if filepath.Ext(file) == ".yaml" {
+		err = yaml.Unmarshal(text, &description)
+	} else {
+		err = json.Unmarshal(text, &description)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range description.Paths {
+		for method, value := range item {
+			operation, _ := value.(map[string]any)
+			if id, ok := operation["operationId"].(string); ok {
+				summary, _ := operation["summary"].(string)
+				text, _ := operation["description"].(string)
+				documents = append(documents, toolsearch.Document{Name: id, Method: strings.ToUpper(method), Path: path, Summary: summary, Description: text})
+			}
+		}
+	}
+	slices.SortFunc(documents, func(a, b toolsearch.Document) int { return strings.Compare(a.Name, b.Name) })
+	return documents
+}
+
+const operationsFile = "testdata/operations.tsv"
+
+func readOperations(t testing.TB) map[string][]toolsearch.Document {
+	t.Helper()
+	apis := map[string][]toolsearch.Document{}
+	for _, line := range readTSV(t, operationsFile) {
+		apis[line[0]] = append(apis[line[0]], toolsearch.Document{Name: line[1], Method: line[2], Path: line[3], Summary: line[4]})
+	}
+	return apis
+}
+
+func writeOperations(t *testing.T, apis map[string][]toolsearch.Document) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`# Names, routes and summaries of GitHub's and Figma's operations, from the npm packages @octokit/openapi 23.0.2
+# (MIT License, Copyright (c) 2020 Octokit contributors) and @figma/rest-api-spec 0.43.0 (MIT License, Copyright (c) 2023 Figma). Made by
+# go test ./functions/internal/toolsearch -run Recall -update, with SEKISHO_DESCRIPTIONS set.
+# api	operation	method	path	summary
+`)
+	for _, api := range []string{"figma", "github"} {
+		for _, d := range apis[api] {
+			fmt.Fprintln(&b, strings.Join([]string{api, d.Name, d.Method, d.Path, d.Summary}, "\t"))
+		}
+	}
+	if err := os.WriteFile(operationsFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readTSV reads lines of five columns.
+func readTSV(t testing.TB, file string) (lines [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(columns) != 5 {
+			t.Fatalf("%s: %d columns in %q", file, len(columns), line)
+		}
+		lines = append(lines, columns)
+	}
+	return lines
+}
