@@ -63,8 +63,9 @@ type Operation struct {
 	Units int64
 	// Code names the operation's counter, "" where it has none; see MaxCoded.
 	Code string
-	// Tool says whether the operation is listed over MCP.
+	// Tool says whether the operation is a tool over MCP, and Listed in which lists.
 	Tool        bool
+	Listed      Listed
 	Annotations Annotations
 	// HasBody operations take a JSON body, whose members are arguments too.
 	HasBody bool
@@ -94,20 +95,43 @@ type Param struct {
 	Required bool
 }
 
-// Composite is a tool made up of calls to exempt operations.
+// Listed says in which lists of tools a tool is.
+type Listed string
+
+// The kinds of tools by where they are listed. A list is in full, or names a few tools with which
+// the others are found.
+const (
+	// ListedInFull is the default: the tool is found where it is not listed.
+	ListedInFull Listed = ""
+	// ListedAlways is a tool of every list.
+	ListedAlways Listed = "always"
+	// ListedForSearch is a tool with which others are found and called.
+	ListedForSearch Listed = "search"
+)
+
+func (l Listed) check() error {
+	switch l {
+	case ListedInFull, ListedAlways, ListedForSearch:
+		return nil
+	}
+	return fmt.Errorf("listed takes %s or %s, not %q", ListedAlways, ListedForSearch, string(l))
+}
+
+// Composite is a tool that the MCP function serves itself.
 type Composite struct {
 	Name        string
 	Category    string
+	Listed      Listed
 	Description string
 	Annotations Annotations
-	// Calls are the IDs of the operations it may call.
+	// Calls are the IDs of the exempt operations it may call.
 	Calls []string
 
-	output func() (json.RawMessage, error)
+	schemas func() (*Schemas, error)
 }
 
-// Output is the schema of the tool's answer.
-func (c *Composite) Output() (json.RawMessage, error) { return c.output() }
+// Schemas reads the tool's schemas, once.
+func (c *Composite) Schemas() (*Schemas, error) { return c.schemas() }
 
 // GatewayResponse is an answer of API Gateway's own.
 type GatewayResponse struct {
@@ -211,9 +235,11 @@ type raw struct {
 	Composites []struct {
 		Name        string          `json:"name"`
 		Category    string          `json:"category"`
+		Listed      Listed          `json:"listed"`
 		Description string          `json:"description"`
 		Annotations Annotations     `json:"annotations"`
 		Calls       []string        `json:"calls"`
+		Input       json.RawMessage `json:"input"`
 		Output      json.RawMessage `json:"output"`
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
@@ -237,6 +263,7 @@ type rawOperation struct {
 		Units       int64       `json:"units"`
 		Code        string      `json:"code"`
 		Tool        bool        `json:"tool"`
+		Listed      Listed      `json:"listed"`
 		Braked      bool        `json:"braked"`
 		Annotations Annotations `json:"annotations"`
 	} `json:"x-sekisho"`
@@ -312,12 +339,15 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 		ID: r.OperationID, Method: method, Path: path,
 		Summary: r.Summary, Description: r.Description,
 		Function: r.Sekisho.Function, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
-		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
+		Tool: r.Sekisho.Tool, Listed: r.Sekisho.Listed, Annotations: r.Sekisho.Annotations,
 		Integration: r.Integration, Braked: r.Sekisho.Braked,
 		Public: !secured,
 	}
 	if op.ID == "" {
 		return nil, errors.New("operationId is missing")
+	}
+	if err := op.Listed.check(); err != nil {
+		return nil, err
 	}
 	if op.Units < 0 {
 		return nil, fmt.Errorf("units must not be negative, not %d", op.Units)
@@ -356,15 +386,18 @@ func (a *API) addComposites(r raw, schemas *resolver) error {
 				return fmt.Errorf("contract: composite tool %s calls %s, which is counted", c.Name, id)
 			}
 		}
+		if err := c.Listed.check(); err != nil {
+			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
+		}
 		a.Composites = append(a.Composites, &Composite{
-			Name: c.Name, Category: c.Category, Description: c.Description,
+			Name: c.Name, Category: c.Category, Listed: c.Listed, Description: c.Description,
 			Annotations: c.Annotations, Calls: c.Calls,
-			output: sync.OnceValues(func() (json.RawMessage, error) {
-				output, err := schemas.encoded(c.Output)
+			schemas: sync.OnceValues(func() (*Schemas, error) {
+				made, err := compositeSchemas(c.Input, c.Output, schemas)
 				if err != nil {
 					return nil, fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
 				}
-				return output, nil
+				return made, nil
 			}),
 		})
 	}
@@ -379,8 +412,12 @@ func (a *API) CheckSchemas() error {
 		}
 	}
 	for _, c := range a.Composites {
-		if _, err := c.Output(); err != nil {
+		s, err := c.Schemas()
+		if err != nil {
 			return err
+		}
+		if _, err := s.compiled(); err != nil {
+			return fmt.Errorf("contract: composite tool %s: input schema: %w", c.Name, err)
 		}
 	}
 	return nil

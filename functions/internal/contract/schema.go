@@ -71,17 +71,13 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 // `nullable` written as a type, `example` left out.
 func (r *resolver) schema(v map[string]any) (map[string]any, error) { return r.schemaAt(v, 0) }
 
-// encoded is like schema, from JSON to JSON.
-func (r *resolver) encoded(raw json.RawMessage) (json.RawMessage, error) {
+// decoded is like schema, from JSON.
+func (r *resolver) decoded(raw json.RawMessage) (map[string]any, error) {
 	var v map[string]any
 	if err := decode(raw, &v); err != nil {
 		return nil, err
 	}
-	schema, err := r.schema(v)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(schema)
+	return r.schema(v)
 }
 
 func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error) {
@@ -121,7 +117,7 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	return out, nil
 }
 
-// Schemas describe an operation's arguments and its answer.
+// Schemas describe the arguments and the answer of an operation or a composite tool.
 type Schemas struct {
 	// Input is the schema of all arguments together, Output that of the 200 answer, nil if
 	// there is none. They are JSON Schema 2020-12, without references.
@@ -180,6 +176,29 @@ func newSchemas(r rawOperation, from *resolver) (*Schemas, error) {
 		return nil, err
 	}
 	return s, s.setOutput(r.Responses, from)
+}
+
+// compositeSchemas are those of a composite tool; without input it takes no arguments.
+func compositeSchemas(input, output json.RawMessage, from *resolver) (*Schemas, error) {
+	s := &Schemas{}
+	in, err := from.decoded(input)
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	properties := object(in["properties"])
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	required, _ := in["required"].([]any)
+	if err := s.setInput(properties, required); err != nil || output == nil {
+		return s, err
+	}
+	out, err := from.decoded(output)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	s.Output, err = json.Marshal(out)
+	return s, err
 }
 
 // parameters collects the arguments in path and query.
