@@ -14,12 +14,12 @@ func TestListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, names := range []mcpserver.ToolNames{mcpserver.Canonical, mcpserver.Underscore} {
-		list, err := mcpserver.Listing(api, names)
+	for names, mode := range map[mcpserver.ToolNames]mcpserver.ListMode{mcpserver.Canonical: mcpserver.ListAll, mcpserver.Underscore: mcpserver.ListSearch} {
+		list, err := mcpserver.Listing(api, names, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWorld(t, func(c *mcpserver.Config) { c.ToolNames = names })
+		w := newWorld(t, func(c *mcpserver.Config) { c.ToolNames, c.Listing = names, mode })
 		var sent struct {
 			Result struct{ Tools []json.RawMessage }
 		}

@@ -67,9 +67,13 @@ func TestSchemasForStrictConsumers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := mcpserver.Listing(api, mcpserver.Underscore)
-	if err != nil {
-		t.Fatal(err)
+	var list []mcpserver.Listed
+	for _, mode := range []mcpserver.ListMode{mcpserver.ListAll, mcpserver.ListSearch} {
+		more, err := mcpserver.Listing(api, mcpserver.Underscore, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, more...)
 	}
 	for _, tool := range list {
 		var prompt struct {

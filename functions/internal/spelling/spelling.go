@@ -1,6 +1,13 @@
 // Package spelling compares names, to suggest the one that was meant.
 package spelling
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
 // Edits is the Levenshtein distance: how many characters to insert, delete or replace. It takes
 // time by the product of the lengths, so callers bound them.
 func Edits(a, b string) int {
@@ -21,4 +28,37 @@ func Edits(a, b string) int {
 		}
 	}
 	return row[len(y)]
+}
+
+// longest is how many characters of a name are compared.
+const longest = 64
+
+// Nearest returns the names that were most likely meant, best first, at most so many: those that
+// differ in case only, or in a third of their characters at most.
+func Nearest(name string, names []string, most int) []string {
+	if utf8.RuneCountInString(name) > longest {
+		return nil
+	}
+	type candidate struct {
+		name  string
+		edits int
+	}
+	var near []candidate
+	written := strings.ToLower(name)
+	for _, n := range names {
+		// A difference in length is that many edits at least.
+		allowed := max(len(n), len(name)) / 3
+		if d := len(n) - len(name); d > allowed || -d > allowed {
+			continue
+		}
+		if e := Edits(written, strings.ToLower(n)); e <= allowed {
+			near = append(near, candidate{n, e})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
+	found := make([]string, 0, most)
+	for _, c := range near[:min(most, len(near))] {
+		found = append(found, c.name)
+	}
+	return found
 }
