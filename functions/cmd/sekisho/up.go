@@ -34,8 +34,9 @@ type upCmd struct {
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
 	// ToolNames is a pointer, so that --applied sees whether it was given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
-	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
-	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
+	listingFlags
+	Applied string `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
+	JSON    bool   `name:"json" help:"Print one line of JSON when ready."`
 }
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
@@ -56,6 +57,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
+	c.listingFlags.set(env)
 	functions, err := c.functions(env)
 	if err != nil {
 		return badUsage(err)

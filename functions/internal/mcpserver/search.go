@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -92,8 +91,8 @@ func (s *server) find(_ context.Context, x *exchange, _ *tool, args map[string]a
 	limit, _ := args["limit"].(float64)
 	categories := s.categories(x)
 	if known := categoryNames(categories); category != "" && !slices.Contains(known, category) {
-		return nil, problem.New(problem.InvalidArgument, "category: there is none called "+reply.Quote(category)+"."+
-			didYouMean(spelling.Nearest(category, known, mostNear))+" Leave it out to search all, or send empty words to see the categories.")
+		return nil, problem.New(problem.InvalidArgument, "category: there is none called "+reply.Quote(category)+"; "+spelling.Known(category, known)+
+			" Leave it out to search all, or send empty words to see the categories.")
 	}
 	var tools []*tool
 	if strings.TrimSpace(words) == "" && category != "" {
@@ -240,7 +239,11 @@ func (s *server) unknownTool(x *exchange, name string) *problem.Problem {
 	if _, mode, err := s.listFor(x.key.Settings); err == nil && mode == ListSearch {
 		where = s.tools.names.Replace("utility.find_tools finds tools by words.")
 	}
-	return problem.New(problem.NotFound, fmt.Sprintf("Unknown tool %s.%s %s", reply.Quote(name), didYouMean(s.suggest(x, name)), where))
+	end := "."
+	if names := s.suggest(x, name); len(names) > 0 {
+		end = "; " + spelling.DidYouMean(names)
+	}
+	return problem.New(problem.NotFound, "Unknown tool "+reply.Quote(name)+end+" "+where)
 }
 
 // suggest gives names like this one, else those of tools that its words find.
@@ -262,16 +265,4 @@ func (s *server) suggest(x *exchange, name string) []string {
 		}
 	}
 	return suggested
-}
-
-// didYouMean is a sentence to put after another, with the space before it.
-func didYouMean(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	last := len(names) - 1
-	if last > 0 {
-		names = []string{strings.Join(names[:last], ", "), names[last]}
-	}
-	return " Did you mean " + strings.Join(names, " or ") + "?"
 }

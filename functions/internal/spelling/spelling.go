@@ -3,6 +3,7 @@ package spelling
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,4 +62,28 @@ func Nearest(name string, names []string, most int) []string {
 		found = append(found, c.name)
 	}
 	return found
+}
+
+// fewNames are listed in full.
+const fewNames = 30
+
+// Known says which names there are besides a wrong one, as the end of a sentence with its full
+// stop: all of them if they are few, else those that were most likely meant.
+func Known(name string, names []string) string {
+	if len(names) <= fewNames {
+		return "there are: " + strings.Join(names, ", ") + "."
+	}
+	if near := Nearest(name, names, 3); len(near) > 0 {
+		return DidYouMean(near)
+	}
+	return fmt.Sprintf("there are %d, none like it.", len(names))
+}
+
+// DidYouMean asks, as the end of a sentence, for one of one or more names.
+func DidYouMean(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return "did you mean " + names[0] + "?"
+	}
+	return "did you mean " + strings.Join(names[:last], ", ") + " or " + names[last] + "?"
 }

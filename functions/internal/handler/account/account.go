@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -17,6 +16,7 @@ import (
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/spelling"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
@@ -130,16 +130,16 @@ func (h *Handler) check(s account.Settings) error {
 	categories := h.API.ToolCategories()
 	for _, name := range s.DisabledTools {
 		if _, ok := categories[name]; !ok {
-			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %s; there are: %s",
-				reply.Quote(name), strings.Join(slices.Sorted(maps.Keys(categories)), ", "))
+			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %s; %s",
+				reply.Quote(name), spelling.Known(name, slices.Sorted(maps.Keys(categories))))
 		}
 	}
 	known := slices.Sorted(maps.Values(categories))
 	known = slices.Compact(known)
 	for _, name := range s.DisabledCategories {
 		if !slices.Contains(known, name) {
-			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %s; there are: %s",
-				reply.Quote(name), strings.Join(known, ", "))
+			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %s; %s",
+				reply.Quote(name), spelling.Known(name, known))
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (h *Handler) describe(s account.Settings) Settings {
 // FromEnv builds the function "account" of a deployment.
 func FromEnv(open store.Open) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+		plans, err := boot.Parse(rt.Env, boot.Plans, account.PlanParser(api.Limits.Plan))
 		if err != nil {
 			return nil, err
 		}

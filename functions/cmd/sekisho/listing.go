@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strconv"
+
+	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/mcpserver"
+)
+
+// listingFlags say which tools lists name. They are pointers, so that --applied sees whether they
+// were given.
+type listingFlags struct {
+	Listing       *string `help:"Which tools tools/list names: auto (the default: all, unless they would take more tokens than --listing-budget), all, or search (a few, with which the others are found)." enum:"auto,all,search" placeholder:"MODE"`
+	ListingBudget *int    `help:"Tokens that a list of all tools may take with --listing auto; 10000 if left out." placeholder:"TOKENS"`
+}
+
+// choose is for tools that take so many tokens.
+func (f listingFlags) choose(tokens int) listing {
+	l := listing{Setting: mcpserver.ListAuto, Budget: mcpserver.DefaultListingTokens}
+	if f.Listing != nil {
+		l.Setting = mcpserver.ListMode(*f.Listing)
+	}
+	if f.ListingBudget != nil {
+		l.Budget = *f.ListingBudget
+	}
+	l.Mode = l.Setting.Choose(tokens, l.Budget)
+	return l
+}
+
+// set puts what was given into the environment of the functions.
+func (f listingFlags) set(env map[string]string) {
+	if f.Listing != nil {
+		env[boot.Listing] = *f.Listing
+	}
+	if f.ListingBudget != nil {
+		env[boot.ListingTokens] = strconv.Itoa(*f.ListingBudget)
+	}
+}
