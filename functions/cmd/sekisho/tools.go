@@ -14,6 +14,7 @@ import (
 )
 
 type toolsCmd struct {
+	contractFlag
 	Names string   `help:"Style of names: underscore (postal_lookup) or canonical (postal.lookup)." enum:"underscore,canonical" default:"underscore"`
 	Off   []string `help:"Leave out a category or a tool, as a key's tool settings do. Repeatable." placeholder:"NAME"`
 	listingFlags
@@ -59,7 +60,7 @@ type listing struct {
 }
 
 func (c toolsCmd) Run(s streams) error {
-	api, err := contract.Default()
+	api, err := c.load("")
 	if err != nil {
 		return err
 	}
