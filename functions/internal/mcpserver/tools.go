@@ -170,7 +170,10 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) == 0 {
 		return args, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw)) // of one JSON text: the message was decoded before
+	if !json.Valid(raw) { // where it is the text of an argument; a decoder stops after the first value
+		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()                              // for the digits that a float64 has no room for
 	if err := decoder.Decode(&args); err != nil || args == nil && string(raw) != "null" {
 		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
