@@ -15,6 +15,7 @@ import (
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/contract"
 	handler "sekisho/functions/internal/handler/brake"
 )
 
@@ -46,7 +47,11 @@ func (f brakeFlags) deployed(ctx context.Context) (*brakeTarget, error) {
 	if deployed.Environment != nil {
 		env = boot.Map(deployed.Environment.Variables)
 	}
-	c, err := handler.ReadConfig(env)
+	api, err := contract.Default()
+	if err != nil {
+		return nil, err
+	}
+	c, err := handler.ReadConfig(env, api)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
 	}
@@ -55,10 +60,7 @@ func (f brakeFlags) deployed(ctx context.Context) (*brakeTarget, error) {
 		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
 	}
 	memory := dynamo.New(dynamodb.NewFromConfig(cfg), dynamo.Tables{Accounts: table}).Brake(c.MemoryName())
-	b, err := awsbrake.New(cfg, c, f.Function, memory, time.Now)
-	if err != nil {
-		return nil, err
-	}
+	b := awsbrake.New(cfg, api, c, f.Function, memory, time.Now)
 	return &brakeTarget{reachedBrake: deployedBrake{b}, flags: flags, close: func() error { return nil }}, nil
 }
 

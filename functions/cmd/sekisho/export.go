@@ -106,7 +106,7 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
@@ -179,7 +179,7 @@ func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []strin
 }
 
 func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargeback.Meter, error) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		return nil, err
 	}

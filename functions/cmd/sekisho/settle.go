@@ -44,7 +44,7 @@ func (c settleCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		return errors.Join(err, st.close())
 	}

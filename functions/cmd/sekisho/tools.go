@@ -47,7 +47,7 @@ type toolCosts struct {
 }
 
 func (c toolsCmd) Run(s streams) error {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (c worstCaseCmd) Run(s streams) error {
 	if err != nil {
 		return badUsage(err)
 	}
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		return err
 	}

@@ -1,18 +1,19 @@
 // Package contract holds the contract, the one description of the API, and a typed view of it.
 //
-// openapi.yaml lists every route and every tool. The authorizer reads units and exemptions
+// The contract lists every route and every tool. The authorizer reads units and exemptions
 // from it, the MCP function its tools, the business functions their argument checks, and the
 // laptop's gateway its routes and refusals; Terraform sends a projection of the same file to
 // API Gateway.
 //
-// The end of the file, with the gateway's own answers, is generated from other packages. The
-// whole is embedded as JSON because YAML takes ten times as long to decode at a cold start.
-// A test keeps everything in sync; go generate writes it.
+// It is merged from two: base.yaml is the service's own, and the other lists the tools, by
+// default those of tools.yaml. The end of base.yaml, with the gateway's own answers, is generated
+// from other packages. What is merged is JSON, because YAML takes ten times as long to decode at
+// a cold start; contract.json is the default one. A test keeps everything in sync; go generate
+// writes it.
 package contract
 
 import (
-	"bytes"
-	_ "embed"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +21,6 @@ import (
 	"strings"
 	"sync"
 )
-
-//go:embed openapi.json
-var document []byte
 
 // API is a typed view of the contract.
 type API struct {
@@ -37,10 +35,14 @@ type API struct {
 	// AccessLog maps the fields of an access-log record to $context variables.
 	AccessLog map[string]string
 	Limits    Limits
+	// Backends by name, which is also that of their function.
+	Backends map[string]Backend
 
-	functions functionTable
-	byID      map[string]*Operation
-	byRoute   map[string]*Operation
+	functions  functionTable
+	byID       map[string]*Operation
+	byResource map[string]*Operation
+	routes     func() (*Routes[*Operation], error)
+	base       string // the hash of the base that it was merged with
 }
 
 // Operation is one method on one path.
@@ -51,6 +53,9 @@ type Operation struct {
 	Method string
 	// Path with its parameters in braces, such as /v1/postal/{postal_code}.
 	Path string
+	// Resource is API Gateway's for the path. It differs where the gateway can't hold the path, or
+	// where operations share one: then it ends in {proxy+}, and Resolve says which of them is meant.
+	Resource string
 	// Category is the operation's first tag.
 	Category    string
 	Summary     string
@@ -59,6 +64,10 @@ type Operation struct {
 	Public bool
 	// Function is the Lambda that serves it; empty if the gateway itself answers.
 	Function string
+	// Backend that the function asks; empty if it serves the operation itself.
+	Backend string
+	// Answer is AnswerObject, AnswerWrapped or AnswerText.
+	Answer string
 	// Units that a call takes from the monthly limit; 0 = exempt.
 	Units int64
 	// Code names the operation's counter, "" where it has none; see MaxCoded.
@@ -75,6 +84,7 @@ type Operation struct {
 	Braked bool
 
 	schemas func() (*Schemas, error)
+	call    func() (*BackendCall, error)
 }
 
 // Annotations are MCP's tool annotations, with the specification's defaults.
@@ -127,26 +137,8 @@ type MockIntegration struct {
 	} `json:"responses"`
 }
 
-var load = sync.OnceValues(func() (*API, error) { return Parse(document) })
-
-// Load returns the embedded contract. It is decoded once and shared, so callers must not
-// change it.
-func Load() (*API, error) { return load() }
-
-// Document is the embedded contract as JSON.
-func Document() []byte { return bytes.Clone(document) }
-
 // Operation finds an operation by its ID; nil if there is none.
 func (a *API) Operation(id string) *Operation { return a.byID[id] }
-
-// Route finds the operation for a method on a path, written as in the contract; nil if there
-// is none. ANY matches every method that the path doesn't list.
-func (a *API) Route(method, path string) *Operation {
-	if op := a.byRoute[strings.ToUpper(method)+" "+path]; op != nil {
-		return op
-	}
-	return a.byRoute["ANY "+path]
-}
 
 // Tools lists the operations that are tools, sorted by name.
 func (a *API) Tools() []*Operation {
@@ -195,14 +187,6 @@ func (a *API) ByFunction(name string) []*Operation {
 	return ops
 }
 
-// Verbs are the methods of requests that reach an operation: its own, or all that ANY stands for.
-func (op *Operation) Verbs() []string {
-	if op.Method != "ANY" {
-		return []string{op.Method}
-	}
-	return []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
-}
-
 // raw is the part of an OpenAPI document that Parse reads.
 type raw struct {
 	Paths    map[string]map[string]json.RawMessage `json:"paths"`
@@ -220,6 +204,8 @@ type raw struct {
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
 	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
 	Limits           Limits                       `json:"x-sekisho-limits"`
+	Backends         map[string]Backend           `json:"x-sekisho-backends"`
+	Base             string                       `json:"x-sekisho-base"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -233,12 +219,16 @@ type rawOperation struct {
 	RequestBody json.RawMessage        `json:"requestBody"`
 	Responses   json.RawMessage        `json:"responses"`
 	Sekisho     struct {
-		Function    string      `json:"function"`
-		Units       int64       `json:"units"`
-		Code        string      `json:"code"`
-		Tool        bool        `json:"tool"`
-		Braked      bool        `json:"braked"`
-		Annotations Annotations `json:"annotations"`
+		Function    string          `json:"function"`
+		Backend     string          `json:"backend"`
+		Resource    string          `json:"resource"`
+		Request     json.RawMessage `json:"request"`
+		Answer      string          `json:"answer"`
+		Units       int64           `json:"units"`
+		Code        string          `json:"code"`
+		Tool        bool            `json:"tool"`
+		Braked      bool            `json:"braked"`
+		Annotations Annotations     `json:"annotations"`
 	} `json:"x-sekisho"`
 	Integration *MockIntegration `json:"x-amazon-apigateway-integration"`
 }
@@ -256,9 +246,12 @@ func Parse(doc []byte) (*API, error) {
 		StageVariables:   r.StageVariables,
 		AccessLog:        r.AccessLog,
 		Limits:           r.Limits,
+		Backends:         r.Backends,
+		base:             r.Base,
 		byID:             map[string]*Operation{},
-		byRoute:          map[string]*Operation{},
+		byResource:       map[string]*Operation{},
 	}
+	api.routes = sync.OnceValues(api.newRoutes)
 	schemas := newResolver(doc)
 	if err := api.addOperations(r, schemas); err != nil {
 		return nil, err
@@ -287,11 +280,14 @@ func (a *API) addOperations(r raw, schemas *resolver) error {
 				return fmt.Errorf("contract: %s %s: %w", method, path, err)
 			}
 			if a.byID[op.ID] != nil {
-				return fmt.Errorf("contract: operationId %q stands twice", op.ID)
+				return fmt.Errorf("contract: operationId %q is written twice, at %s %s and %s %s", op.ID, a.byID[op.ID].Method, a.byID[op.ID].Path, method, path)
+			}
+			if _, declared := a.Backends[op.Backend]; op.Backend != "" && !declared {
+				return fmt.Errorf("contract: %s: x-sekisho.backend %s is not declared: add it to x-sekisho-backends, as in { type: http }", op.ID, op.Backend)
 			}
 			a.Operations = append(a.Operations, op)
 			a.byID[op.ID] = op
-			a.byRoute[method+" "+path] = op
+			a.byResource[op.ResourceMethod()+" "+op.Resource] = op
 		}
 	}
 	slices.SortFunc(a.Operations, func(x, y *Operation) int {
@@ -311,7 +307,9 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 	op := &Operation{
 		ID: r.OperationID, Method: method, Path: path,
 		Summary: r.Summary, Description: r.Description,
-		Function: r.Sekisho.Function, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
+		Resource: cmp.Or(r.Sekisho.Resource, path),
+		Function: r.Sekisho.Function, Backend: r.Sekisho.Backend,
+		Units: r.Sekisho.Units, Code: r.Sekisho.Code,
 		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
 		Integration: r.Integration, Braked: r.Sekisho.Braked,
 		Public: !secured,
@@ -328,6 +326,10 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 	if op.Code != "" && !codeForm.MatchString(op.Code) {
 		return nil, fmt.Errorf("code %q: write two letters or digits", op.Code)
 	}
+	op.Answer = cmp.Or(r.Sekisho.Answer, AnswerObject)
+	if !slices.Contains([]string{AnswerObject, AnswerWrapped, AnswerText}, op.Answer) {
+		return nil, fmt.Errorf("x-sekisho.answer %q: write %s, %s or %s", op.Answer, AnswerObject, AnswerWrapped, AnswerText)
+	}
 	if len(r.Tags) > 0 {
 		op.Category = r.Tags[0]
 	}
@@ -342,8 +344,18 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 		}
 		return made, nil
 	})
+	op.call = sync.OnceValues(func() (*BackendCall, error) {
+		made, err := newCall(op, r, schemas)
+		if err != nil {
+			return nil, fmt.Errorf("contract: %s: %w", op.ID, err)
+		}
+		return made, nil
+	})
 	return op, nil
 }
+
+// Call says how the operation's backend is asked. It is read once, when it is first wanted.
+func (op *Operation) Call() (*BackendCall, error) { return op.call() }
 
 func (a *API) addComposites(r raw, schemas *resolver) error {
 	for _, c := range r.Composites {
@@ -396,5 +408,8 @@ func (op *Operation) CheckSchemas() error {
 	if _, err := s.compiled(); err != nil {
 		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
 	}
-	return nil
+	if op.Backend != "" {
+		_, err = op.Call()
+	}
+	return err
 }

@@ -17,6 +17,8 @@ type Function struct {
 	Timeout  time.Duration
 	// Braked says whether the spending brake may stop it.
 	Braked bool
+	// Binary is the program that it runs, dist/BINARY.zip; "" means the one of its own name.
+	Binary string
 }
 
 // Limits of Lambda (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
@@ -55,6 +57,7 @@ type rawFunction struct {
 	MemoryMB       *int64 `json:"memory_mb"`
 	TimeoutSeconds *int64 `json:"timeout_seconds"`
 	Braked         *bool  `json:"braked"`
+	Binary         string `json:"binary"`
 }
 
 func (a *API) addFunctions(table map[string]json.RawMessage) error {
@@ -64,6 +67,9 @@ func (a *API) addFunctions(table map[string]json.RawMessage) error {
 	var fallback rawFunction
 	if err := decodeStrictly(table[fallbackName], &fallback); err != nil {
 		return fmt.Errorf("%s: %w", fallbackName, err)
+	}
+	if fallback.Binary != "" {
+		return errors.New("default: each function says its binary itself; take this one out")
 	}
 	if fallback.MemoryMB == nil || fallback.TimeoutSeconds == nil || fallback.Braked == nil {
 		return errors.New("default must say memory_mb, timeout_seconds and braked: other entries start from it")
@@ -88,7 +94,7 @@ func (a *API) addFunctions(table map[string]json.RawMessage) error {
 }
 
 // decodeStrictly refuses members that it does not know: a misspelt one would be the default.
-func decodeStrictly(raw json.RawMessage, into *rawFunction) error {
+func decodeStrictly(raw json.RawMessage, into any) error {
 	if raw == nil {
 		return errors.New("is missing")
 	}
@@ -107,7 +113,7 @@ func (r rawFunction) over(fallback rawFunction) (Function, error) {
 	if most := int64(MaxTimeout / time.Second); timeout < 1 || timeout > most {
 		return Function{}, fmt.Errorf("timeout_seconds takes 1 to %d, not %d", most, timeout)
 	}
-	return Function{MemoryMB: memory, Timeout: time.Duration(timeout) * time.Second, Braked: *cmp.Or(r.Braked, fallback.Braked)}, nil
+	return Function{MemoryMB: memory, Timeout: time.Duration(timeout) * time.Second, Braked: *cmp.Or(r.Braked, fallback.Braked), Binary: r.Binary}, nil
 }
 
 // checkFunctions: the brake answers for functions that serve operations; a named one that

@@ -68,7 +68,7 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 }
 
 // schema returns a copy of an OpenAPI schema as JSON Schema: references replaced,
-// `nullable` written as a type, `example` left out.
+// `nullable` written as a type, `example` and what concerns the backend left out.
 func (r *resolver) schema(v map[string]any) (map[string]any, error) { return r.schemaAt(v, 0) }
 
 // encoded is like schema, from JSON to JSON.
@@ -95,7 +95,7 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	out := make(map[string]any, len(v))
 	for name, value := range v {
 		switch name {
-		case "nullable", "example":
+		case "nullable", "example", "x-sekisho-name", "x-sekisho-in", "x-sekisho-style":
 		case "properties":
 			properties, _ := value.(map[string]any)
 			copied := make(map[string]any, len(properties))
@@ -199,10 +199,16 @@ func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties ma
 		if in != "path" && in != "query" {
 			return nil, nil, fmt.Errorf("parameter %q is in %q; only path and query are served", name, in)
 		}
+		if _, taken := properties[name]; taken {
+			return nil, nil, fmt.Errorf("parameter %q is described twice; an argument has one place", name)
+		}
 		needed := p["required"] == true
 		s.Params = append(s.Params, Param{Name: name, In: in, Required: needed})
 		if needed {
 			required = append(required, name)
+		}
+		if object(p["schema"]) == nil {
+			return nil, nil, fmt.Errorf("parameter %q has no schema", name)
 		}
 		schema, err := from.schema(object(p["schema"]))
 		if err != nil {

@@ -35,7 +35,7 @@ func served() map[string]map[string]rest.Operation {
 
 func load(t *testing.T) *contract.API {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

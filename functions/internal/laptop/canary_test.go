@@ -177,7 +177,7 @@ func (s *service) whatItSees(key string) string {
 
 // places lists every place of a request, for REST and for MCP.
 func (s *service) places(key string) []place {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func New(c Config) (*Service, error) {
 		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
 	}}}
 	var err error
-	if s.api, err = contract.Load(); err != nil {
+	if s.api, err = contract.Default(); err != nil {
 		return nil, err
 	}
 	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {

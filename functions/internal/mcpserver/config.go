@@ -152,7 +152,7 @@ func (s *server) lambda() gateway.Func {
 // trusted, which web origins may call, and how tools are named. client may be nil.
 func FromEnv(open store.Open, client *http.Client) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ type whole struct {
 }
 
 func startWhole(t *testing.T) *whole {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

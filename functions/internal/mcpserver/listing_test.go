@@ -10,7 +10,7 @@ import (
 
 // TestListing: what is measured is what is sent, byte by byte.
 func TestListing(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func schemaFaults(at string, schema map[string]any) (faults []string) {
 
 // TestSchemasForStrictConsumers is the lint of all tools.
 func TestSchemasForStrictConsumers(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestLintFindsFaults(t *testing.T) {
 
 // TestLimitsAreDescribed: since lists leave limits and defaults out, descriptions name them.
 func TestLimitsAreDescribed(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (w *world) list() []listed {
 // TestList: every tool of the contract, once, in the order of names, with all that an agent
 // needs to choose and call it.
 func TestList(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

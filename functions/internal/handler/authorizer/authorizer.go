@@ -120,7 +120,7 @@ const (
 
 func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 	d := decision{verdict: undecided}
-	op := h.API.Route(event.HTTPMethod, event.Resource)
+	op, _ := h.API.Resolve(event.HTTPMethod, event.Resource, event.PathParameters)
 	if op == nil {
 		return d, fmt.Errorf("the contract has no operation for this method at %s", event.Resource)
 	}
@@ -230,7 +230,7 @@ func (d decision) policy(methodARN string) response {
 // FromEnv builds the authorizer of a deployment.
 func FromEnv(open store.Open) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +238,7 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+		plans, err := boot.Parse(rt.Env, boot.Plans, account.PlanParser(api.Limits.Plan))
 		if err != nil {
 			return nil, err
 		}

@@ -53,7 +53,7 @@ var now = time.Date(2026, 11, 30, 23, 59, 58, 500e6, time.UTC)
 
 func setUp(t *testing.T) (*Handler, *gate, *bytes.Buffer) {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,6 +359,7 @@ func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
 	}
 	want := map[string]int{
 		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1, boot.UsagePercent: 1,
+		contract.FileVariable: 1, "LAMBDA_TASK_ROOT": 1,
 	}
 	if !maps.Equal(read, want) {
 		t.Errorf("read %v, want %v", read, want)

@@ -81,7 +81,7 @@ func newWorld(t *testing.T, env map[string]string) *world {
 	}
 	t.Cleanup(h.Client.Close)
 	w.handler = h
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func FromEnv(operations func() map[string]Operation) boot.Build {
 
 // Serve makes the Invoker of a function that serves operations of the contract.
 func Serve(rt boot.Runtime, operations map[string]Operation) (boot.Invoker, error) {
-	api, err := contract.Load()
+	api, err := contract.Load(rt.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 		Event:  event,
 		Note:   func(f zap.Field) { fields = append(fields, f) },
 	}
-	op := s.api.Route(event.HTTPMethod, event.Resource)
-	answer, err := s.serve(ctx, op, call)
+	op, path := s.api.Resolve(event.HTTPMethod, event.Resource, event.PathParameters)
+	answer, err := s.serve(ctx, op, path, call)
 	var body []byte
 	if err == nil {
 		body, err = s.encode(op, answer)
@@ -145,7 +145,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	return response, nil
 }
 
-func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (answer any, err error) {
+func (s *Server) serve(ctx context.Context, op *contract.Operation, path map[string]string, call Call) (answer any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			answer, err = nil, fmt.Errorf("panic: %s\n%s", boot.Panic(r), debug.Stack())
@@ -165,7 +165,7 @@ func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (
 	if op.HasBody && len(body) > contract.MaxBody {
 		return nil, problem.Newf(problem.TooLarge, "the body has %d bytes; at most %d are taken", len(body), contract.MaxBody)
 	}
-	args, err := op.Bind(call.Event.PathParameters, gateway.Query(&call.Event), body)
+	args, err := op.Bind(path, gateway.Query(&call.Event), body)
 	if err != nil {
 		return nil, err
 	}

@@ -230,7 +230,7 @@ func FromEnv(open store.Open, topic func(env boot.Env, variable string) (Publish
 		if err != nil {
 			return nil, err
 		}
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}
