@@ -155,16 +155,6 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// listedKeywords are those that every consumer of tool schemas takes. OpenAI's and
-// Anthropic's strict modes refuse a whole request for a minLength, a pattern, a minimum or
-// a default in one tool (coder/mux#1220), so descriptions give the limits, and the function
-// checks them. Both modes ask for additionalProperties: false, which Gemini's older form
-// does not know; its hosts take it out (promptfoo#6902).
-var listedKeywords = map[string]bool{
-	"type": true, "description": true, "enum": true, "properties": true, "required": true,
-	"items": true, "additionalProperties": true,
-}
-
 // listedInput is a tool's input schema as clients see it.
 func listedInput(full json.RawMessage) (json.RawMessage, error) {
 	var schema map[string]any
@@ -178,7 +168,7 @@ func simplified(schema map[string]any) map[string]any {
 	simple := make(map[string]any, len(schema))
 	for keyword, value := range schema {
 		switch {
-		case !listedKeywords[keyword]:
+		case !contract.StrictKeywords[keyword]:
 		case keyword == "items":
 			simple[keyword] = simplifiedValue(value)
 		case keyword == "properties":

@@ -140,23 +140,6 @@ func (p *previous) removed() map[string]bool {
 	return removed
 }
 
-// seed gives places in paths the names of their parameters that the file has.
-func (p *previous) seed(parameters map[string]string) {
-	if p == nil {
-		return
-	}
-	for _, k := range p.operations {
-		above := ""
-		for segment := range strings.SplitSeq(strings.TrimPrefix(k.route, "/"), "/") {
-			if strings.HasPrefix(segment, "{") {
-				parameters[above] = strings.Trim(segment, "{}")
-				segment = "{}"
-			}
-			above += "/" + segment
-		}
-	}
-}
-
 // names are those that the file's operations have, as hosts list them.
 func (p *previous) names() map[string]bool {
 	names := map[string]bool{}
@@ -433,4 +416,3 @@ func together(fields []field, key string, digests *yaml.Node) *yaml.Node {
 	n.set("x-sekisho", extension.Node)
 	return n.set("x-sekisho-source", text(key)).set("x-sekisho-imported", digests).Node
 }
-

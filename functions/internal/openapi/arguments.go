@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,8 +29,12 @@ type arguments struct {
 	query      url.Values
 	headers    map[string]string
 
-	taken map[string]bool
+	taken map[string]bool // names of ours
+	sent  map[string]bool // place and name of the backend's
 }
+
+// headerName is a token of RFC 9110.
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 const (
 	mostArguments  = 100
@@ -37,7 +42,7 @@ const (
 )
 
 func (im *importer) arguments(t *tool) *arguments {
-	a := &arguments{query: t.place.query, headers: map[string]string{}, taken: map[string]bool{}}
+	a := &arguments{query: t.place.query, headers: map[string]string{}, taken: map[string]bool{}, sent: map[string]bool{}}
 	s := im.shaper(t.op)
 	for _, wire := range t.place.names {
 		p := parameter{name: wire, in: "path", schema: node{im.doc.root.file, map[string]any{"type": "string"}}, style: "comma"}
@@ -93,6 +98,14 @@ func (im *importer) addParameter(a *arguments, s *shaper, p parameter, name stri
 	case p.name != clean(p.name, 200):
 		s.notes(LeftOut, "a name with characters that can't be seen, or a very long one", p.name, "")
 		return
+	case p.in == "header" && !headerName.MatchString(p.name):
+		s.notes(LeftOut, "not a name that a header can have", p.name, "")
+		return
+	case a.sent[p.in+" "+lower] && p.in == "header", a.sent[p.in+" "+p.name]:
+		s.notes(LeftOut, "described twice", p.name, "")
+		return
+	case p.in == "query" && a.query.Has(p.name):
+		return // the path itself says it
 	}
 	n, v := s.parameterShape(p)
 	switch {
@@ -100,8 +113,10 @@ func (im *importer) addParameter(a *arguments, s *shaper, p parameter, name stri
 		if only, ok := v.choices[0].(string); ok && only == clean(only, 200) {
 			if p.in == "query" {
 				a.query.Set(p.name, only)
+				a.sent["query "+p.name] = true
 			} else {
 				a.headers[p.name] = only
+				a.sent["header "+lower] = true
 			}
 			s.notes(Simplified, "it has only one value, which is always sent", p.name, only)
 			return
@@ -118,6 +133,7 @@ func (im *importer) addParameter(a *arguments, s *shaper, p parameter, name stri
 		s.notes(LeftOut, fmt.Sprintf("more than %d arguments", mostArguments), p.name, "")
 		return
 	}
+	a.sent[p.in+" "+p.name], a.sent[p.in+" "+lower] = true, p.in == "header" || a.sent[p.in+" "+lower]
 	made := s.parameterSchema(p, n, v)
 	a.add(s, p, made, name)
 }
@@ -221,6 +237,9 @@ func (im *importer) addBody(a *arguments, s *shaper, t *tool) {
 		if whole = s.argument(c.schema, "body", mostNodes); whole.kind == "object" {
 			a.flatten(s, whole)
 			a.bodyKind = kind
+			if kind == "form" {
+				a.styleForm(c)
+			}
 			return
 		}
 		if kind == "form" {
@@ -262,4 +281,17 @@ func (a *arguments) flatten(s *shaper, body *schema) {
 		}
 	}
 	a.body = flat
+}
+
+// styleForm says how lists and objects are written in a form.
+func (a *arguments) styleForm(c content) {
+	for name, member := range a.body.members {
+		described := c.encoding.get(firstText(member.wire, name))
+		switch {
+		case member.kind == "object", member.kind == "array" && (described.text("style") == "deepObject" || member.items.kind == "object"):
+			member.style = "deep"
+		case member.kind == "array" && described.get("explode").value == false:
+			member.style = "comma"
+		}
+	}
 }

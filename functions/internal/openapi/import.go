@@ -73,7 +73,7 @@ func Import(ctx context.Context, opts Options) ([]byte, *Report, error) {
 	}
 	defer d.close()
 	im := &importer{
-		ctx: ctx, doc: d, opts: opts, filters: filters, before: before, parameters: map[string]string{}, budget: totalSteps,
+		ctx: ctx, doc: d, opts: opts, filters: filters, before: before, budget: totalSteps,
 		report: &Report{
 			Source: d.label, SHA256: d.sum, Title: clean(d.root.get("info").text("title"), 100),
 			Version: map[bool]string{true: "Swagger ", false: "OpenAPI "}[d.swagger()] + clean(d.version, 20),
@@ -100,7 +100,6 @@ type importer struct {
 	backend     string
 	backends    map[string]string // URL by name
 	credentials credentials
-	parameters  map[string]string // the name of the parameter at a place: see nameParameters
 	budget      int
 }
 
@@ -111,7 +110,6 @@ type tool struct {
 	name      string
 	backend   string
 	place     place
-	segments  []string
 	route     string
 	arguments map[string]string // of the path, by the backend's name
 }
@@ -134,7 +132,6 @@ func (im *importer) run() ([]byte, error) {
 		return nil, fmt.Errorf("none of its %d operations is left: see --include, --exclude and --read-only", len(ops))
 	}
 	im.place(tools)
-	im.before.seed(im.parameters)
 	im.routes(tools)
 	im.names(tools)
 	return im.write(tools)

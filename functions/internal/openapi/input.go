@@ -25,6 +25,7 @@ type schema struct {
 	required []string
 	items    *schema
 	wire     string // the backend's name, if it is another one
+	style    string // of a list or an object in a form
 	json     bool   // a string that holds JSON: what no strict schema can describe
 	nullable bool   // in answers
 }

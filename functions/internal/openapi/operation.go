@@ -38,8 +38,9 @@ type parameter struct {
 
 // content is one of the forms that a body is described in.
 type content struct {
-	media  string
-	schema node
+	media    string
+	schema   node
+	encoding node // how fields of a form are written
 }
 
 // MaxOperations is more than any known description has: Microsoft Graph has 22,361.
@@ -117,7 +118,7 @@ func (d *document) operation(r *Report, method, path string, item, n node) *oper
 	}
 	op.bodyRequired, op.bodyText = body.is("required"), body.text("description")
 	for media, c := range body.get("content").members() {
-		op.bodies = append(op.bodies, content{media, c.get("schema")})
+		op.bodies = append(op.bodies, content{media, c.get("schema"), c.get("encoding")})
 	}
 	return op
 }
@@ -216,11 +217,11 @@ func (d *document) addForm(op *operation, consumes []string) {
 			op.bodyRequired, op.bodyText = p.required, p.description
 			if !slices.ContainsFunc(consumes, isJSON) && len(consumes) > 0 {
 				for _, media := range consumes {
-					op.bodies = append(op.bodies, content{media, p.schema})
+					op.bodies = append(op.bodies, content{media: media, schema: p.schema})
 				}
 				return true
 			}
-			op.bodies = append(op.bodies, content{"application/json", p.schema})
+			op.bodies = append(op.bodies, content{media: "application/json", schema: p.schema})
 			return true
 		case "formData":
 			form = p.schema.file
@@ -241,7 +242,7 @@ func (d *document) addForm(op *operation, consumes []string) {
 		media = "multipart/form-data"
 	}
 	op.bodyRequired = op.bodyRequired || len(required) > 0
-	op.bodies = append(op.bodies, content{media, node{form, map[string]any{
+	op.bodies = append(op.bodies, content{media: media, schema: node{form, map[string]any{
 		"type": "object", "properties": properties, "required": required,
 	}}})
 }
@@ -308,11 +309,11 @@ func (d *document) answer(op *operation) (description string, c content, err err
 		if !n.has("schema") {
 			return n.text("description"), content{}, nil
 		}
-		return n.text("description"), content{media, n.get("schema")}, nil
+		return n.text("description"), content{media: media, schema: n.get("schema")}, nil
 	}
 	for media, form := range n.get("content").members() {
 		if c.media == "" || isJSON(media) && (!isJSON(c.media) || media == "application/json") {
-			c = content{media, form.get("schema")}
+			c = content{media: media, schema: form.get("schema")}
 		}
 	}
 	if c.media == "*/*" {

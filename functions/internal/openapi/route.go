@@ -18,10 +18,9 @@ type place struct {
 	path  string     // with the backend's names in braces; no query, no fragment
 	query url.Values // fixed values that the description writes into the path
 	names []string   // of the parameters, in order
-	parts []string   // segments of our route: {name} or literal
+	parts []string   // segments of a route where the path can't be one: {name} or literal
 }
 
-// placeOf makes of a path one that API Gateway takes: there a parameter is a whole segment.
 func placeOf(path string) place {
 	p := place{query: url.Values{}}
 	rest, fragment, _ := strings.Cut(path, "#")
@@ -65,25 +64,23 @@ func (p *place) add(segment string) {
 	literal(segment[at:])
 }
 
-// routes gives each operation its route: unique, clear of the base's own, and with one name
-// for each parameter, since API Gateway takes no two names in the same place.
+// usual is a path that the contract takes as it is: API Gateway's own rules are its business.
+var usual = regexp.MustCompile(`^(/([a-zA-Z0-9._~:$@!*'(),;=+-]|\{[a-zA-Z0-9_.$@-]+\}([^{]|$))+)+/?$`)
+
+// routes gives each operation its route: unique, and clear of the service's own.
 func (im *importer) routes(ops []*tool) {
-	byLength := slices.SortedFunc(slices.Values(ops), func(a, b *tool) int {
-		return cmp.Or(cmp.Compare(len(a.place.parts), len(b.place.parts)), cmp.Compare(a.op.key, b.op.key))
-	})
-	for _, t := range byLength {
-		prefix := im.opts.Prefix
-		if im.clashes(prefix + "/" + strings.Join(t.place.parts, "/")) {
-			prefix += "/" + im.backend
-			im.report.note(Renamed, "the route is one of the service's own", t.op.key, "", prefix+t.op.path)
+	for _, t := range ops {
+		t.nameParameters()
+		parts := "/" + strings.Join(t.place.parts, "/")
+		if usual.MatchString(t.op.path) && len(placeholder.FindAllString(t.op.path, -1)) == len(t.place.names) {
+			parts = strings.TrimSuffix(t.op.path, "/")
 		}
-		for segment := range strings.SplitSeq(strings.TrimPrefix(prefix, "/"), "/") {
-			if segment != "" {
-				t.segments = append(t.segments, segment)
-			}
+		t.route = im.opts.Prefix + placeholder.ReplaceAllStringFunc(parts, func(s string) string {
+			return "{" + t.arguments[strings.Trim(s, "{}")] + "}"
+		})
+		if im.clashes(t.route) {
+			t.route = "/" + im.backend + t.route
 		}
-		t.segments = append(t.segments, t.place.parts...)
-		im.nameParameters(t)
 	}
 	im.separateRoutes(ops)
 }
@@ -98,40 +95,28 @@ func (im *importer) clashes(route string) bool {
 	return false
 }
 
-// nameParameters takes the name that a shorter path has given to a place already.
-func (im *importer) nameParameters(t *tool) {
+// nameParameters gives the parameters of the path names that every host takes.
+func (t *tool) nameParameters() {
 	t.arguments = map[string]string{}
-	above, used := "", map[string]bool{}
-	for i, segment := range t.segments {
-		if !strings.HasPrefix(segment, "{") {
-			above += "/" + segment
-			continue
-		}
-		wire := strings.Trim(segment, "{}")
-		chosen := im.parameters[above]
-		if chosen == "" {
-			chosen = argumentNameFor(wire, func(name string) bool { return used[name] })
-			im.parameters[above] = chosen
-		}
-		used[chosen] = true
-		if chosen != wire {
-			im.report.note(Renamed, "the argument's name in the path is that of its siblings, or one that hosts take", t.op.key, wire, chosen)
-		}
-		t.arguments[wire] = chosen
-		t.segments[i] = "{" + chosen + "}"
-		above += "/{}"
+	used := map[string]bool{}
+	for _, wire := range t.place.names {
+		name := argumentNameFor(wire, func(name string) bool { return used[name] })
+		used[name] = true
+		t.arguments[wire] = name
 	}
-	t.route = "/" + strings.Join(t.segments, "/")
 }
 
 // separateRoutes marks those that came to be the same. Which of them keeps the plain route
 // depends on nothing but its own path.
 func (im *importer) separateRoutes(ops []*tool) {
-	form := func(t *tool) string { return t.op.method + " " + placeholder.ReplaceAllString(t.route, "{}") }
-	count, plain := map[string]int{}, map[string]int{}
-	isPlain := func(t *tool) bool {
-		return len(t.place.query) == 0 && "/"+strings.Join(t.place.parts, "/") == t.op.path
+	form := func(t *tool) string {
+		return t.op.method + " " + placeholder.ReplaceAllString(strings.TrimSuffix(t.route, "/"), "{}")
 	}
+	wire := func(t *tool) string {
+		return placeholder.ReplaceAllStringFunc(t.route, func(s string) string { return "{" + t.wireName(s) + "}" })
+	}
+	isPlain := func(t *tool) bool { return wire(t) == im.opts.Prefix+t.op.path }
+	count, plain := map[string]int{}, map[string]int{}
 	for _, t := range ops {
 		count[form(t)]++
 		if isPlain(t) {
@@ -139,14 +124,11 @@ func (im *importer) separateRoutes(ops []*tool) {
 		}
 	}
 	for _, t := range ops {
-		f := form(t)
-		if count[f] > 1 && !(isPlain(t) && plain[f] == 1) {
+		if f := form(t); count[f] > 1 && !(isPlain(t) && plain[f] == 1) {
 			t.route = strings.TrimSuffix(t.route, "/") + "/" + mark(t.op.key)
 		}
-	}
-	for _, t := range ops {
-		if im.opts.Prefix+t.op.path != placeholder.ReplaceAllStringFunc(t.route, func(s string) string { return "{" + t.wireName(s) + "}" }) {
-			im.report.note(Renamed, "the path is not one for API Gateway, or taken", t.op.key, "", t.route)
+		if !isPlain(t) && wire(t)+"/" != im.opts.Prefix+t.op.path {
+			im.report.note(Renamed, "the path is taken, or one that can't be a route", t.op.key, "", t.route)
 		}
 	}
 }

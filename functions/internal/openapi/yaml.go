@@ -148,7 +148,7 @@ func (s *schema) node() *yaml.Node {
 	if s.example != nil {
 		m.set("example", scalar(s.example))
 	}
-	m.setText("x-sekisho-name", s.wire)
+	m.setText("x-sekisho-name", s.wire).setText("x-sekisho-style", s.style)
 	if s.json {
 		m.set("x-sekisho-json", scalar(true))
 	}
