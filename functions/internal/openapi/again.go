@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"sekisho/functions/internal/contract"
 )
 
 // An import that is run again compares three states of each field: as the last import wrote it,
@@ -149,6 +151,17 @@ func (p *previous) names() map[string]bool {
 		}
 	}
 	return names
+}
+
+// codes are those of the file's counters.
+func (p *previous) codes() map[string]bool {
+	codes := map[string]bool{}
+	if p != nil {
+		for _, k := range slices.Concat(slices.Collect(maps.Values(p.operations)), p.own) {
+			codes[cmp.Or(memberText(member(k.node, "x-sekisho"), "code"), contract.CodeOf(memberText(k.node, "operationId")))] = true
+		}
+	}
+	return codes
 }
 
 // nameOf is the name that an operation has in the file.

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -10,11 +11,14 @@ import (
 // operator, so they are no arguments.
 type credentials struct {
 	headers, queries map[string]bool // headers in lower case
+	signed           bool            // by AWS Signature 4, which has several
 }
+
+var signature = regexp.MustCompile(`(?i)^x-amz-(algorithm|content-sha256|credential|date|expires|security-token|signature|signedheaders)$`)
 
 // auth reads the security schemes: what to leave out of arguments, and what to suggest.
 func (d *document) auth(r *Report, backend string) credentials {
-	c := credentials{map[string]bool{}, map[string]bool{}}
+	c := credentials{headers: map[string]bool{}, queries: map[string]bool{}}
 	schemes := d.root.get("components").get("securitySchemes")
 	if d.swagger() {
 		schemes = d.root.get("securityDefinitions")
@@ -33,6 +37,10 @@ func (d *document) auth(r *Report, backend string) credentials {
 		}
 		kind, way := scheme.text("type"), strings.ToLower(scheme.text("scheme"))
 		switch {
+		case scheme.text("x-amazon-apigateway-authtype") == "awsSigv4":
+			c.signed = true
+			a.Asks = "AWS Signature 4"
+			r.note(Warning, "a way to authenticate that backends have not", "", a.Scheme, a.Asks)
 		case kind == "apiKey" && scheme.text("in") == "header":
 			c.headers[strings.ToLower(parameter)] = true
 			a.Asks = "the header " + parameter
@@ -68,6 +76,9 @@ func (d *document) auth(r *Report, backend string) credentials {
 
 // carries says that a parameter is a credential.
 func (c credentials) carries(p parameter) bool {
+	if c.signed && signature.MatchString(p.name) {
+		return true
+	}
 	switch p.in {
 	case "header":
 		return c.headers[strings.ToLower(p.name)] || slices.Contains([]string{"authorization", "proxy-authorization"}, strings.ToLower(p.name))

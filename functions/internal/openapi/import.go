@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"sekisho/functions/internal/contract"
 )
 
 // Reserved are the names that the service's own operations have.
@@ -111,6 +113,7 @@ type tool struct {
 	backend   string
 	place     place
 	route     string
+	code      string            // of its counter, where the one made of its name is taken
 	arguments map[string]string // of the path, by the backend's name
 }
 
@@ -134,6 +137,7 @@ func (im *importer) run() ([]byte, error) {
 	im.place(tools)
 	im.routes(tools)
 	im.names(tools)
+	im.codes(tools)
 	return im.write(tools)
 }
 
@@ -183,21 +187,51 @@ func (im *importer) names(tools []*tool) {
 	}
 }
 
+// mostCodes is up to how many tools codes are kept apart: more than contract.MaxCoded, because
+// a person may take some out before there are counters.
+const mostCodes = 5 * contract.MaxCoded
+
+// codes gives a counter's code to those tools whose own is another's already.
+func (im *importer) codes(tools []*tool) {
+	if len(tools) > mostCodes {
+		return
+	}
+	taken := im.before.codes()
+	for _, t := range tools {
+		if k := im.before.find(t.op.key); k != nil {
+			t.code = memberText(member(k.node, "x-sekisho"), "code")
+			continue
+		}
+		code := contract.CodeOf(t.id())
+		for i := 1; taken[code]; i++ {
+			code = contract.CodeOf(fmt.Sprint(t.id(), i))
+			t.code = code
+		}
+		taken[code] = true
+	}
+}
+
 // chooseBackend names the description's own server.
 func (im *importer) chooseBackend() string {
 	if im.opts.Backend != "" {
 		return im.opts.Backend
 	}
-	host := ""
+	name := ""
 	if u, err := url.Parse(im.doc.server(im.doc.root.list("servers"))); err == nil {
-		host = strings.TrimPrefix(strings.TrimPrefix(u.Hostname(), "www."), "api.")
+		name = hostName(u.Hostname())
 	}
 	title := regexp.MustCompile(`(?i)\b(rest|api|swagger|openapi|v\d+|the|server|documentation|specification)\b`).ReplaceAllString(im.report.Title, " ")
-	name := strings.TrimSpace(title)
-	if snake(name) == "" {
-		name = host
+	return backendName(cmp.Or(name, snake(title), "api"), setOf(im.opts.Reserved.Functions))
+}
+
+// hostName is what tells a host from others: api.github.com is github.
+func hostName(host string) string {
+	labels := strings.Split(host, ".")
+	if len(labels) < 2 || strings.Trim(host, "0123456789.") == "" {
+		return ""
 	}
-	return backendName(cmp.Or(name, "api"), setOf(im.opts.Reserved.Functions))
+	labels = slices.DeleteFunc(labels[:len(labels)-1], func(label string) bool { return label == "api" || label == "www" })
+	return strings.Join(labels, "_")
 }
 
 // place finds the backend of each operation: those with servers of their own have another.
@@ -214,7 +248,7 @@ func (im *importer) place(tools []*tool) {
 		name, ok := byURL[at]
 		if !ok && len(im.backends) < mostBackends {
 			u, _ := url.Parse(at)
-			name = backendName(u.Hostname()+" "+u.Path, setOf(im.opts.Reserved.Functions))
+			name = backendName(hostName(u.Hostname())+" "+u.Path, setOf(im.opts.Reserved.Functions))
 			if _, taken := im.backends[name]; taken || name == "api" {
 				name = shorten(name, 16) + "_" + mark(at)
 			}
@@ -250,8 +284,14 @@ func (d *document) server(list []node) string {
 		}
 		at += d.root.text("basePath")
 	} else if len(list) > 0 {
-		at = list[0].text("url")
-		for name, variable := range list[0].get("variables").members() {
+		first := list[0]
+		for _, other := range list { // the same one, but encrypted
+			if strings.TrimPrefix(other.text("url"), "https") == strings.TrimPrefix(first.text("url"), "http") {
+				first = other
+			}
+		}
+		at = first.text("url")
+		for name, variable := range first.get("variables").members() {
 			at = strings.ReplaceAll(at, "{"+name+"}", fmt.Sprint(cmp.Or(variable.object()["default"], any(""))))
 		}
 	}

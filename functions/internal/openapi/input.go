@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ type schema struct {
 	text     string
 	choices  []string
 	limits   map[string]float64
-	pattern  string
 	example  any
 	members  map[string]*schema
 	required []string
@@ -28,6 +26,7 @@ type schema struct {
 	style    string // of a list or an object in a form
 	json     bool   // a string that holds JSON: what no strict schema can describe
 	nullable bool   // in answers
+	open     bool   // in answers: an object may have other members too
 }
 
 // builder makes schemas of arguments, within bounds of depth and size.
@@ -181,13 +180,15 @@ func (b *builder) scalar(v *shape, where string) *schema {
 	switch v.kind {
 	case "string":
 		made.limits = only(v.limits, "minLength", "maxLength")
-		made.pattern = portable(v.pattern)
+		if v.pattern != "" { // agents don't see patterns, and those of descriptions refuse what is right too often
+			b.notes(Simplified, "a pattern is left to the backend to check", where, v.pattern)
+		}
 		made.choices = choices(v)
 		if made.choices == nil && v.choices != nil {
 			b.notes(Simplified, "too many choices, or ones that hosts refuse: any string", where, strconv.Itoa(len(v.choices)))
 		}
 		if made.choices != nil {
-			made.limits, made.pattern = nil, ""
+			made.limits = nil
 		}
 	case "integer", "number":
 		made.limits = only(v.limits, "minimum", "maximum")
@@ -237,17 +238,6 @@ func choices(v *shape) []string {
 		return nil
 	}
 	return list
-}
-
-// portable is a pattern that Go's regular expressions know too; "" if they don't.
-func portable(pattern string) string {
-	if len(pattern) > 500 {
-		return ""
-	}
-	if _, err := regexp.Compile(pattern); err != nil {
-		return ""
-	}
-	return pattern
 }
 
 func only(limits map[string]float64, names ...string) map[string]float64 {

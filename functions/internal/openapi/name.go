@@ -6,13 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"sekisho/functions/internal/contract"
 )
 
 const (
-	// mostName is the longest name of a tool as it is listed, category_name: hosts put
-	// their own prefix before it, and some take 64 in all.
-	mostName     = 44
-	mostCategory = 18
+	mostName     = contract.MaxToolName
+	mostCategory = 20
 	mostArgument = 64
 )
 

@@ -22,7 +22,7 @@ func (s *shaper) answerSchema(n node) *schema {
 		}
 	}
 	if v, err := s.shape(n, 0); err == nil && (v.kind == "object" || v.kind == "array") {
-		return &schema{kind: v.kind, text: brief(v.text, longArgument), items: &schema{}}
+		return &schema{kind: v.kind, text: brief(v.text, longArgument), items: &schema{}, open: true}
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (s *shaper) answerAt(n node, depth int, left *int) (*schema, bool) {
 	if err != nil {
 		return &schema{}, true
 	}
-	made := &schema{kind: v.kind, text: brief(firstText(v.text, v.title), longArgument), nullable: v.kind != ""}
+	made := &schema{kind: v.kind, text: brief(firstText(v.text, v.title), longArgument), nullable: v.kind != "", open: true}
 	switch {
 	case v.kind == "null":
 		return &schema{}, true

@@ -88,7 +88,7 @@ func (im *importer) routes(ops []*tool) {
 // clashes: a route of the service's own, or below one of its directories.
 func (im *importer) clashes(route string) bool {
 	for _, own := range im.opts.Reserved.Routes {
-		if route == own || strings.HasSuffix(own, "/") && strings.HasPrefix(route+"/", own) {
+		if route == own || len(own) > 1 && strings.HasSuffix(own, "/") && strings.HasPrefix(route+"/", own) {
 			return true
 		}
 	}

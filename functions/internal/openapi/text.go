@@ -3,6 +3,7 @@ package openapi
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -92,15 +93,24 @@ var instructions = regexp.MustCompile(`(?i)(ignore|disregard|forget|override) (a
 	`|(reveal|print|send|show|repeat|leak|exfiltrate) (me )?(your|the) (system prompt|instructions|api key|credentials|secrets?|private key)` +
 	`|you are (now )?(an?|the) (ai|assistant|agent|language model|llm|admin)` +
 	`|(do not|don't|never) (tell|inform|mention|show)\b.{0,30} (the )?user` +
-	`|<\s*/?\s*(system|important|instructions?|assistant|tool_call)\s*>|\[/?INST\]|<\|[a-z_]+\|>` +
+	`|<\s*/?\s*(system|instructions?|assistant|tool_call)\s*>|\[/?INST\]|<\|[a-z_]+\|>` +
 	`|(before|after|instead of) (calling|using) this tool,? (you )?(must|always|first|call|read|send)` +
 	`|(assistant|model|llm|agent)s? (must|should|shall) (always|never|first|ignore|call|send|read)` +
 	`|(always|first|must) (call|use|invoke|prefer) this tool|system prompt|jailbreak`)
+
+// suspects are words that every one of the instructions has one of: most texts have none.
+var suspects = []string{"ignore", "disregard", "forget", "override", "reveal", "print", "send", "show", "repeat", "leak", "exfiltrate", "you are",
+	"tell", "inform", "mention", "system", "instruction", "assistant", "tool", "inst]", "<|", "model", "llm", "agent", "jailbreak"}
 
 // instructs says what in a text looks like an instruction to the model.
 func instructs(s string) string {
 	if len(s) > mostText {
 		s = strings.ToValidUTF8(s[:mostText], "")
 	}
-	return clean(instructions.FindString(visible(s)), 80)
+	s = visible(s)
+	lower := strings.ToLower(s)
+	if !slices.ContainsFunc(suspects, func(word string) bool { return strings.Contains(lower, word) }) {
+		return ""
+	}
+	return clean(instructions.FindString(s), 80)
 }

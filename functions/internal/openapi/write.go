@@ -242,7 +242,7 @@ func (im *importer) extension(t *tool, a *arguments, answer string) *yaml.Node {
 	annotations := object().set("readOnlyHint", scalar(get)).
 		set("destructiveHint", scalar(put || del || method == "PATCH")).
 		set("idempotentHint", scalar(get || put || del)).set("openWorldHint", scalar(true)).flow()
-	n := object().set("backend", text(t.backend)).set("units", scalar(1)).
+	n := object().set("backend", text(t.backend)).set("units", scalar(1)).setText("code", t.code).
 		set("tool", scalar(!t.op.deprecated || im.opts.Deprecated)).set("annotations", annotations.Node)
 	request := object()
 	ours := placeholder.ReplaceAllStringFunc(t.route, func(s string) string { return "{" + t.wireName(s) + "}" })
@@ -280,7 +280,7 @@ func (im *importer) answer(s *shaper, t *tool) (answer string, responses *yaml.N
 	}
 	ok := object().set("description", text(cmp.Or(brief(description, longArgument), "The backend's answer.")))
 	wrap := func(name string, inner *schema) {
-		ok.set("content", jsonContent(&schema{kind: "object", nullable: false, members: map[string]*schema{name: inner}}))
+		ok.set("content", jsonContent(&schema{kind: "object", open: true, members: map[string]*schema{name: inner}}))
 	}
 	media, _, _ := strings.Cut(c.media, ";")
 	switch {

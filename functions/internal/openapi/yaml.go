@@ -144,7 +144,6 @@ func (s *schema) node() *yaml.Node {
 	for _, limit := range slices.Sorted(maps.Keys(s.limits)) {
 		m.set(limit, scalar(s.limits[limit]))
 	}
-	m.setText("pattern", s.pattern)
 	if s.example != nil {
 		m.set("example", scalar(s.example))
 	}
@@ -161,7 +160,7 @@ func (s *schema) node() *yaml.Node {
 			properties.set(name, s.members[name].node())
 		}
 		m.set("properties", properties.Node)
-		if !s.nullable {
+		if !s.open {
 			m.set("additionalProperties", scalar(false))
 		}
 	}
