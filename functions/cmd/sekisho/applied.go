@@ -83,10 +83,19 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{}
-	if d.config, d.leftOut, err = applied.Config(platform); err != nil {
+	described, err := c.keep(c.Data)
+	if err != nil {
 		return nil, err
 	}
+	api, err := c.load(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{}
+	if d.config, d.leftOut, err = applied.Config(platform, api); err != nil {
+		return nil, err
+	}
+	d.config.Contract = described
 	// The same as functions/external; no other function has this variable.
 	external := boot.Map(d.config.Functions["external"].Env)
 	if d.config.Upstream.Token, err = parameter.FromEnv(external, boot.UpstreamTokenParameter); err != nil {

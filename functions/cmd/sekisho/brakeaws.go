@@ -15,7 +15,6 @@ import (
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
-	"sekisho/functions/internal/contract"
 	handler "sekisho/functions/internal/handler/brake"
 )
 
@@ -47,7 +46,7 @@ func (f brakeFlags) deployed(ctx context.Context) (*brakeTarget, error) {
 	if deployed.Environment != nil {
 		env = boot.Map(deployed.Environment.Variables)
 	}
-	api, err := contract.Default()
+	api, err := f.load("")
 	if err != nil {
 		return nil, err
 	}

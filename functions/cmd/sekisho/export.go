@@ -26,6 +26,7 @@ import (
 
 type usageExportCmd struct {
 	storeFlags
+	contractFlag
 	Month  string `help:"Month in UTC, by default the current one." placeholder:"YYYY-MM"`
 	Format string `help:"Output format: csv or json." enum:"csv,json" default:"csv"`
 	Bill   string `help:"The month's bill in USD, to split among the rows." placeholder:"USD"`
@@ -62,7 +63,11 @@ func (c usageExportCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return badUsage(err)
 	}
-	prices, err := c.weights()
+	api, err := c.load(c.directory())
+	if err != nil {
+		return err
+	}
+	prices, err := c.weights(api)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -76,7 +81,7 @@ func (c usageExportCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return errors.Join(err, st.close())
 	}
-	metered, err := countedMeters(ctx, st, period)
+	metered, err := countedMeters(ctx, st, api, period)
 	if err = errors.Join(err, st.close()); err != nil {
 		return err
 	}
@@ -101,12 +106,8 @@ func parseBill(text string) (*big.Rat, error) {
 }
 
 // weights are the prices of single calls and the units that they take.
-func (c usageExportCmd) weights() (chargeback.Prices, error) {
+func (c usageExportCmd) weights(api *contract.API) (chargeback.Prices, error) {
 	model, err := costModel(c.Region, c.Prices)
-	if err != nil {
-		return chargeback.Prices{}, err
-	}
-	api, err := contract.Default()
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
@@ -178,11 +179,7 @@ func (c usageExportCmd) fileDenials(p usage.Period) (chargeback.Denials, []strin
 	return reading.Denials, notes, nil
 }
 
-func countedMeters(ctx context.Context, st *stores, p usage.Period) ([]chargeback.Meter, error) {
-	api, err := contract.Default()
-	if err != nil {
-		return nil, err
-	}
+func countedMeters(ctx context.Context, st *stores, api *contract.API, p usage.Period) ([]chargeback.Meter, error) {
 	newest, err := meters(ctx, st)
 	if err != nil {
 		return nil, err

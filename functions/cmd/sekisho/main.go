@@ -26,6 +26,7 @@ type cli struct {
 	Settle    settleCmd        `cmd:"" help:"Give back what failed calls took whose records a deployment's settle could not handle."`
 	Brake     brakeCmd         `cmd:"" help:"Stop spending, release the brake, or show its state."`
 	Probe     probeCmd         `cmd:"" help:"Make one outbound call and show its attempts, waits and what an agent would see."`
+	Contract  contractCmd      `cmd:"" help:"Merge a contract of tools with the service's own, as the functions and Terraform read it."`
 	Tools     toolsCmd         `cmd:"" help:"Show how many bytes and tokens the list of tools costs an agent."`
 	Cost      costCmd          `cmd:"" help:"Estimate the cost of a month of calls."`
 	WorstCase worstCaseCmd     `cmd:"" name:"worst-case" help:"Show the most that an hour can cost, from the ceilings of a plan or of a deployed stack."`

@@ -13,12 +13,12 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/aws/queue"
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/settle"
 )
 
 type settleCmd struct {
 	storeFlags
+	contractFlag
 	Queue string `required:"" help:"URL of the queue NAME-settle-undelivered." placeholder:"URL"`
 }
 
@@ -44,7 +44,7 @@ func (c settleCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	api, err := contract.Default()
+	api, err := c.load("")
 	if err != nil {
 		return errors.Join(err, st.close())
 	}

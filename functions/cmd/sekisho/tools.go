@@ -14,6 +14,7 @@ import (
 )
 
 type toolsCmd struct {
+	contractFlag
 	Names  string   `help:"Style of names: underscore (postal_lookup) or canonical (postal.lookup)." enum:"underscore,canonical" default:"underscore"`
 	Off    []string `help:"Leave out a category or a tool, as a key's tool settings do. Repeatable." placeholder:"NAME"`
 	Format string   `help:"Output format: table or json." enum:"table,json" default:"table"`
@@ -47,7 +48,7 @@ type toolCosts struct {
 }
 
 func (c toolsCmd) Run(s streams) error {
-	api, err := contract.Default()
+	api, err := c.load("")
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 
 type upCmd struct {
 	storeFlags
+	contractFlag
 	upstreamFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
@@ -56,7 +57,15 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
-	functions, err := c.functions(env)
+	described, err := c.keep(c.Data)
+	if err != nil {
+		return err
+	}
+	api, err := c.load(c.Data)
+	if err != nil {
+		return err
+	}
+	functions, err := c.functions(api, env)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -86,7 +95,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	env[boot.Plans] = st.plans.String()
 	env[boot.UsagePercent] = usagePercent
 	served := laptop.Config{
-		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
+		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Contract: described, Stores: st, Upstream: outside.deps,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
 	return c.serve(ctx, listener, served, func(base string) error {
@@ -238,8 +247,8 @@ func endLine(f *os.File) error {
 }
 
 // functions are those of the contract, all with one environment, changed as the flags say.
-func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, error) {
-	functions := laptop.Defaults(env)
+func (c upCmd) functions(api *contract.API, env map[string]string) (map[string]laptop.Function, error) {
+	functions := laptop.FunctionsOf(api, env)
 	err := change(functions, "reserved", c.Reserved, func(f *laptop.Function, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < -1 {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"os"
 
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/money/worstcase"
 )
 
 // worstCaseCmd prints what the ceilings of a plan or of a deployed stack let an hour cost.
 type worstCaseCmd struct {
+	contractFlag
 	File string `arg:"" help:"What terraform show -json printed of a plan or of the state, or terraform output -json." placeholder:"FILE"`
 	JSON bool   `name:"json" help:"Print the three figures as JSON."`
 }
@@ -23,7 +23,7 @@ func (c worstCaseCmd) Run(s streams) error {
 	if err != nil {
 		return badUsage(err)
 	}
-	api, err := contract.Default()
+	api, err := c.load("")
 	if err != nil {
 		return err
 	}

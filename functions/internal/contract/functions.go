@@ -42,6 +42,9 @@ func (a *API) Function(name string) Function {
 	return a.functions.fallback
 }
 
+// Binary is the program of a function.
+func (a *API) Binary(name string) string { return cmp.Or(a.Function(name).Binary, name) }
+
 // NeverBraked lists the functions that the spending brake must leave alone, in order.
 func (a *API) NeverBraked() []string {
 	names := slices.AppendSeq(a.Functions(), maps.Keys(a.functions.named))

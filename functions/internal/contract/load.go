@@ -67,6 +67,12 @@ func readFile(path string) (*API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract: %w", err)
 	}
+	return Read(path, doc)
+}
+
+// Read reads a merged contract, which must have been merged with this program's base. path is for
+// the error.
+func Read(path string, doc []byte) (*API, error) {
 	api, err := Parse(doc)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

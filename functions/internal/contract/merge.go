@@ -203,7 +203,7 @@ func jsonNumber(v any) json.Number {
 
 func (m merger) addPaths() error {
 	paths, added := child(m.merged, "paths"), object(m.added["paths"])
-	tags := map[string]bool{}
+	tags, named := map[string]bool{}, map[string]bool{}
 	list, _ := m.added["tags"].([]any)
 	for _, tag := range list {
 		name, _ := object(tag)["name"].(string)
@@ -226,11 +226,18 @@ func (m merger) addPaths() error {
 			if err := m.checkOperation(op, tags); err != nil {
 				return fmt.Errorf("%s %s (%v): %w", method, path, op["operationId"], err)
 			}
+			backend, _ := object(op["x-sekisho"])["backend"].(string)
+			named[backend] = true
 			into := child(paths, path)
 			if other := object(into[member]); other != nil {
 				return fmt.Errorf("%s %s is %v in the contract of tools and %v in the service's own: give yours another path", method, path, op["operationId"], other["operationId"])
 			}
 			into[member] = op
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(object(m.added["x-sekisho-backends"]))) {
+		if !named[name] {
+			return fmt.Errorf("x-sekisho-backends.%s: no operation names it: take it out, or write backend: %s into the x-sekisho of those that it serves", name, name)
 		}
 	}
 	return nil

@@ -285,10 +285,28 @@ func (op *Operation) Shared() bool {
 	return op.Resource != op.Path && strings.HasSuffix(op.Resource, "+}")
 }
 
-// Verbs are the methods of requests that reach an operation: its own, or all of ANY.
-func (op *Operation) Verbs() []string {
-	if op.Method != anyMethod {
-		return []string{op.Method}
+// Method is one method of an API's stage, as API Gateway throttles it.
+type Method struct {
+	// Name is verb and resource, such as "GET /v1/health".
+	Name string
+	// Operation is one that it carries. Others share its function, and need a key as it does.
+	Operation *Operation
+}
+
+// Methods are those of the stage, in the order of the operations. ANY is one for each verb.
+func (a *API) Methods() (all []Method) {
+	seen := map[string]bool{}
+	for _, op := range a.Operations {
+		of := []string{op.ResourceMethod()}
+		if of[0] == anyMethod {
+			of = verbs
+		}
+		for _, verb := range of {
+			if name := verb + " " + op.Resource; !seen[name] {
+				seen[name] = true
+				all = append(all, Method{name, op})
+			}
+		}
 	}
-	return slices.Clone(verbs)
+	return all
 }

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler"
 	"sekisho/functions/internal/handler/account"
 	"sekisho/functions/internal/handler/authorizer"
@@ -62,11 +64,11 @@ func builds(d deps) map[string]boot.Build {
 // names are those of the functions that this program has.
 func names() []string { return slices.Sorted(maps.Keys(builds(deps{}))) }
 
-// build makes a function.
-func build(rt boot.Runtime, d deps) (boot.Invoker, error) {
-	b, ok := builds(d)[rt.Function]
+// build makes a function of a contract. Several may be of one binary.
+func build(rt boot.Runtime, api *contract.API, d deps) (boot.Invoker, error) {
+	b, ok := builds(d)[api.Binary(rt.Function)]
 	if !ok {
-		return nil, fmt.Errorf("no function is called %q", rt.Function)
+		return nil, fmt.Errorf("function %s: this program has no function %q; it has %s", rt.Function, api.Binary(rt.Function), strings.Join(names(), ", "))
 	}
 	invoker, err := b(rt)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -39,7 +41,9 @@ type Config struct {
 	// Functions by name. They must be all that the description names, with authorizer and
 	// settle.
 	Functions map[string]Function
-	Stores    store.Store
+	// Contract is the file of a merged contract; "" is the default one.
+	Contract string
+	Stores   store.Store
 	// Log takes the functions' log lines.
 	Log io.Writer
 	Now func() time.Time
@@ -53,13 +57,22 @@ type Config struct {
 	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
 }
 
-// Defaults are the functions of the contract, all with one environment.
-func Defaults(env map[string]string) map[string]Function {
+// FunctionsOf are the functions of a contract, all with one environment.
+func FunctionsOf(api *contract.API, env map[string]string) map[string]Function {
 	functions := map[string]Function{}
-	for _, name := range names() {
+	for _, name := range append(api.Functions(), Authorizer, Settle) {
 		functions[name] = Function{Function: lambda.Function{Reserved: lambda.Unreserved}, Env: env}
 	}
 	return functions
+}
+
+// Defaults are the functions of the default contract, all with one environment.
+func Defaults(env map[string]string) map[string]Function {
+	api, err := contract.Default()
+	if err != nil {
+		panic(err) // it is embedded, and tested
+	}
+	return FunctionsOf(api, env)
 }
 
 // Service is a running laptop. It is safe for concurrent use.
@@ -89,7 +102,7 @@ func New(c Config) (*Service, error) {
 		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
 	}}}
 	var err error
-	if s.api, err = contract.Default(); err != nil {
+	if err = s.loadContract(&c); err != nil {
 		return nil, err
 	}
 	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {
@@ -121,6 +134,26 @@ func New(c Config) (*Service, error) {
 	return s, nil
 }
 
+// loadContract has every function and the gateway read the same contract.
+func (s *Service) loadContract(c *Config) (err error) {
+	if s.api, err = contract.Load(boot.Map(map[string]string{contract.FileVariable: c.Contract})); err != nil || c.Contract == "" {
+		return err
+	}
+	c.Functions = maps.Clone(c.Functions)
+	for name, f := range c.Functions {
+		f.Env = maps.Clone(f.Env)
+		if f.Env == nil {
+			f.Env = map[string]string{}
+		}
+		f.Env[contract.FileVariable] = c.Contract
+		c.Functions[name] = f
+	}
+	if c.Gateway.Description == nil {
+		c.Gateway.Description, err = os.ReadFile(c.Contract)
+	}
+	return err
+}
+
 func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
 	g := c.Gateway
 	if g.StageVariables == nil {
@@ -146,7 +179,7 @@ func (s *Service) deploy(c Config, name string, f Function) (lambda.Function, er
 			stores = c.Stores
 		}
 		rt := boot.Runtime{Function: name, Env: boot.Map(f.Env), Log: log, Now: c.Now}
-		f.Handler, err = build(rt, deps{stores: stores, client: s.client, upstream: c.Upstream, usageTopic: usageTopic{s}})
+		f.Handler, err = build(rt, s.api, deps{stores: stores, client: s.client, upstream: c.Upstream, usageTopic: usageTopic{s}})
 		if err != nil {
 			return lambda.Function{}, err
 		}

@@ -101,7 +101,7 @@ var kinds = map[Code]kind{
 	Unavailable:              {503, "The call was not started", Transient, 2 * time.Second, "All instances are busy; the call did not run and is not charged. Wait retryAfterMs, then retry at most twice."},
 	Braked:                   {503, "The call was not started", Permanent, 0, "The owner's spending brake is on; the call did not run and is not charged. Do not retry; tell your user."},
 	Timeout:                  {504, "No answer in time", Transient, 2 * time.Second, "No answer came in time. A read can be retried once. A write may have happened: check before sending it again. " + FreeFailures},
-	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path. MCP is POST /mcp; the REST routes begin with /v1/. Check method and path; do not retry as it is."},
+	RouteNotFound:            {404, "No such route", Permanent, 0, "There is nothing under this method and path. MCP is POST /mcp. Check method and path; do not retry as it is."},
 	BadRequest:               {400, "Request not accepted", Permanent, 0, "Check method, path, headers and body; do not retry as it is."},
 	OriginNotAllowed:         {403, "Web origin not allowed", Permanent, 0, "This has nothing to do with the API key: do not log in again, and do not retry from this page. A client that is no web page sends no Origin header."},
 	Internal:                 {500, "Internal error", Unknown, time.Second, "The server failed in an unexpected way. Retry once after retryAfterMs; if it fails again, stop and tell your user. " + FreeFailures},

@@ -30,7 +30,7 @@ func Read(path string) ([]byte, error) {
 // JSON returns YAML or JSON as JSON, with sorted members.
 func JSON(text []byte) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-		return trimmed, nil
+		return text, nil
 	}
 	var tree any
 	if err := yaml.Unmarshal(text, &tree); err != nil {
