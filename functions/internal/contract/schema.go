@@ -91,7 +91,7 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	out := make(map[string]any, len(v))
 	for name, value := range v {
 		switch name {
-		case "nullable", "example", "x-sekisho-name", "x-sekisho-in", "x-sekisho-style":
+		case "nullable", "example", "x-sekisho-name", "x-sekisho-in", "x-sekisho-style", "x-sekisho-json":
 		case "properties":
 			properties, _ := value.(map[string]any)
 			copied := make(map[string]any, len(properties))

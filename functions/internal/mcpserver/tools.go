@@ -121,7 +121,7 @@ func (t *tool) newEntry(names *strings.Replacer) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := withKeywords(schemas.Input, func(keyword string) bool { return listedKeywords[keyword] })
+	input, err := withKeywords(schemas.Input, func(keyword string) bool { return contract.StrictKeywords[keyword] })
 	if err != nil {
 		return nil, err
 	}
@@ -182,16 +182,6 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 		args = map[string]any{}
 	}
 	return args, nil
-}
-
-// listedKeywords are those that every consumer of tool schemas takes. OpenAI's and
-// Anthropic's strict modes refuse a whole request for a minLength, a pattern, a minimum or
-// a default in one tool (coder/mux#1220), so descriptions give the limits, and the function
-// checks them. Both modes ask for additionalProperties: false, which Gemini's older form
-// does not know; its hosts take it out (promptfoo#6902).
-var listedKeywords = map[string]bool{
-	"type": true, "description": true, "enum": true, "properties": true, "required": true,
-	"items": true, "additionalProperties": true,
 }
 
 // withKeywords is a schema without the keywords that keep refuses.

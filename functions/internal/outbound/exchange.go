@@ -85,6 +85,9 @@ func (c *Client) follow(ctx context.Context, p *prepared, at *route, o *outcome)
 			return resp, nil
 		}
 		resp.Body.Close()
+		if err == nil && c.cfg.SameOrigin && !sameOrigin(next, p.url) {
+			err = &redirectError{status: resp.StatusCode, why: "it leads to another origin"}
+		}
 		if err == nil && at.left <= 0 {
 			err = &redirectError{status: resp.StatusCode, why: "too many redirects"}
 		}
