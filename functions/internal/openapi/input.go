@@ -25,8 +25,7 @@ type schema struct {
 	wire     string // the backend's name, if it is another one
 	style    string // of a list or an object in a form
 	json     bool   // a string that holds JSON: what no strict schema can describe
-	nullable bool   // in answers
-	open     bool   // in answers: an object may have other members too
+	open     bool   // an object that may have other members: answers are
 }
 
 // builder makes schemas of arguments, within bounds of depth and size.

@@ -297,7 +297,6 @@ func (im *importer) answer(s *shaper, t *tool) (answer string, responses *yaml.N
 		case made == nil || made.kind == "":
 			s.notes(Simplified, "the answer's kind is not known: it is not described", "answer", "")
 		case made.kind == "object":
-			made.nullable = false
 			ok.set("content", jsonContent(made))
 		default:
 			answer = "wrapped"
