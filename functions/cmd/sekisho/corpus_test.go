@@ -78,7 +78,9 @@ func (c *corpus) add(t *testing.T, path string) {
 	if err == nil {
 		err = c.lint(text)
 	}
-	c.descriptions++
+	if c.descriptions++; c.descriptions%250 == 0 {
+		t.Logf("%d descriptions, %d pass", c.descriptions, c.passed)
+	}
 	c.spent += took
 	if took > c.slowest {
 		c.slowest, c.slowestIs = took, path

@@ -181,7 +181,7 @@ func (s *shaper) parameterSchema(p parameter, n node, v *shape) *schema {
 		s.notes(Simplified, "of more than one kind: a string", p.name, v.mixed)
 	}
 	v.kind = "string"
-	return &schema{kind: "string", text: describe(v, p.name)}
+	return &schema{kind: "string", text: describe(v)}
 }
 
 // add gives a parameter its name among ours.

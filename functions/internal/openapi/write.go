@@ -184,7 +184,9 @@ func (im *importer) operation(t *tool) *yaml.Node {
 	}
 	description := brief(cmp.Or(t.op.description, t.op.summary), longDescription)
 	if description == "" {
-		description = cmp.Or(cut(fallbackText(t.op.id), longDescription), "Call "+t.op.key+".")
+		if description = t.op.key; t.op.id != "" {
+			description = cut(fallbackText(t.op.id), longDescription)
+		}
 		im.report.note(Warning, "it has no description: write one", t.op.key, "", "")
 	}
 	if t.op.deprecated {
