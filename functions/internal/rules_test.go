@@ -49,9 +49,11 @@ var layers = []layer{
 		"MCP reaches the tools through the REST API alone, where every call is metered"},
 	{"laptop", "laptop/...", "domain boot gateway handler mcpserver store",
 		"it runs the functions over any store, and AWS is what it stands in for"},
-	{"main", "../...", "domain boot gateway money store sqlite aws handler mcpserver laptop",
+	{"openapi", "openapi", "domain",
+		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
+	{"main", "../...", "openapi domain boot gateway money store sqlite aws handler mcpserver laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "domain boot gateway money store sqlite aws handler mcpserver laptop main",
+	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway money store sqlite aws handler mcpserver laptop main",
 		"it is for tests, and only they may import it"},
 }
 
@@ -84,6 +86,8 @@ var rules = []rule{
 		why: "the small upstream is a laptop's"},
 	{never: deployed(), what: "gopkg.in/yaml.v3/...",
 		why: "a cold start doesn't wait for YAML: functions read the contract as JSON"},
+	{only: "../cmd/sekisho", what: "sekisho/functions/internal/openapi",
+		why: "descriptions of strangers are read where a person reviews what comes of them, never in a function"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",
 		why: "only the command line has flags"},
 	{only: "./store/storetest ./outbound/outboundtest", what: "testing net/http/httptest pgregory.net/rapid sekisho/tests/...",

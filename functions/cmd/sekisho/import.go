@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -84,21 +83,6 @@ func writeReport(path string, report *openapi.Report) error {
 		return err
 	}
 	return replaceFile(path, append(encoded, '\n'))
-}
-
-// replaceFile writes a file so that it is the old one or the new one, whatever happens.
-func replaceFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // reservedNames are those of the service's own operations, in every contract.

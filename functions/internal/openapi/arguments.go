@@ -110,7 +110,7 @@ func (im *importer) addParameter(a *arguments, s *shaper, p parameter, name stri
 	n, v := s.parameterShape(p)
 	switch {
 	case p.in != "path" && p.required && v.kind == "string" && len(v.choices) == 1 && p.style != "json":
-		if only, ok := v.choices[0].(string); ok && only == clean(only, 200) {
+		if only, ok := v.choices[0].(string); ok && only == clean(only, 200) && !strings.ContainsAny(only, "{}") {
 			if p.in == "query" {
 				a.query.Set(p.name, only)
 				a.sent["query "+p.name] = true
@@ -181,7 +181,7 @@ func (s *shaper) parameterSchema(p parameter, n node, v *shape) *schema {
 		s.notes(Simplified, "of more than one kind: a string", p.name, v.mixed)
 	}
 	v.kind = "string"
-	return &schema{kind: "string", text: describe(v, p.name)}
+	return &schema{kind: "string", text: describe(v)}
 }
 
 // add gives a parameter its name among ours.

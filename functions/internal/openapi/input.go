@@ -25,8 +25,7 @@ type schema struct {
 	wire     string // the backend's name, if it is another one
 	style    string // of a list or an object in a form
 	json     bool   // a string that holds JSON: what no strict schema can describe
-	nullable bool   // in answers
-	open     bool   // in answers: an object may have other members too
+	open     bool   // an object that may have other members: answers are
 }
 
 // builder makes schemas of arguments, within bounds of depth and size.
@@ -59,15 +58,12 @@ func (s *shaper) argument(n node, where string, nodes int) *schema {
 		}
 	}
 	all(Simplified, "too large to be described: a string that holds JSON", where, "")
-	return jsonText("", "")
+	return jsonText(where, "")
 }
 
 // jsonText is a string that holds JSON.
-func jsonText(title, text string) *schema {
-	text = strings.TrimSuffix(firstText(brief(text, longArgument-20), brief(title, longArgument-20)), ".")
-	if text == "" {
-		return &schema{kind: "string", json: true, text: "Any value, as JSON text."}
-	}
+func jsonText(where, text string) *schema {
+	text = strings.TrimRight(firstText(brief(text, longArgument-20), fallbackText(where)), ".")
 	return &schema{kind: "string", json: true, text: text + ". As JSON text."}
 }
 
@@ -79,10 +75,10 @@ func (b *builder) build(n node, where string, depth int) (*schema, error) {
 	switch {
 	case errors.Is(err, errBudget):
 		b.notes(Simplified, "too large to be described: a string that holds JSON", where, "")
-		return jsonText("", n.text("description")), nil
+		return jsonText(where, n.text("description")), nil
 	case err != nil:
 		b.notes(Simplified, "a reference can't be followed: a string that holds JSON", where, err.Error())
-		return jsonText("", n.text("description")), nil
+		return jsonText(where, n.text("description")), nil
 	}
 	if found := instructs(v.text); found != "" {
 		b.notes(Warning, "reads like an instruction to the model: check it", where, found)
@@ -92,7 +88,7 @@ func (b *builder) build(n node, where string, depth int) (*schema, error) {
 	if at.Kind() == reflect.Map {
 		if slices.Contains(b.within, at.Pointer()) {
 			b.notes(Simplified, "recursive: from here on a string that holds JSON", where, "")
-			return jsonText(v.title, v.text), nil
+			return jsonText(where, firstText(v.text, v.title)), nil
 		}
 		b.within = append(b.within, at.Pointer())
 		defer func() { b.within = b.within[:len(b.within)-1] }()
@@ -110,19 +106,19 @@ func (b *builder) build(n node, where string, depth int) (*schema, error) {
 	} else {
 		b.notes(Simplified, "of no stated kind: a string that holds JSON", where, "")
 	}
-	return jsonText(v.title, v.text), nil
+	return jsonText(where, firstText(v.text, v.title)), nil
 }
 
 func (b *builder) object(v *shape, where string, depth int) (*schema, error) {
 	if len(v.properties) == 0 {
 		b.notes(Simplified, "an object of any members: a string that holds JSON", where, "")
-		return jsonText(v.title, v.text), nil
+		return jsonText(where, firstText(v.text, v.title)), nil
 	}
 	if depth == 0 {
 		b.notes(Simplified, "nested too deep or too large: a string that holds JSON", where, "")
-		return jsonText(v.title, firstText(v.text, "An object with "+strings.Join(slices.Sorted(maps.Keys(v.properties)), ", "))), nil
+		return jsonText(where, firstText(v.text, v.title, "An object with "+strings.Join(slices.Sorted(maps.Keys(v.properties)), ", "))), nil
 	}
-	made := &schema{kind: "object", text: describe(v, where), members: map[string]*schema{}}
+	made := &schema{kind: "object", text: describe(v), members: map[string]*schema{}}
 	for _, name := range slices.Sorted(maps.Keys(v.properties)) {
 		member, err := b.member(v, name, where, depth)
 		if err != nil {
@@ -142,7 +138,7 @@ func (b *builder) object(v *shape, where string, depth int) (*schema, error) {
 		}
 	}
 	if len(made.members) == 0 {
-		return jsonText(v.title, v.text), nil
+		return jsonText(where, firstText(v.text, v.title)), nil
 	}
 	return made, nil
 }
@@ -164,7 +160,7 @@ func (b *builder) member(v *shape, name, where string, depth int) (*schema, erro
 }
 
 func (b *builder) array(v *shape, where string, depth int) (*schema, error) {
-	made := &schema{kind: "array", text: describe(v, where), limits: only(v.limits, "minItems", "maxItems")}
+	made := &schema{kind: "array", text: describe(v), limits: only(v.limits, "minItems", "maxItems")}
 	if v.items.object() == nil {
 		b.notes(Simplified, "a list of anything: each element is a string that holds JSON", where, "")
 		made.items = &schema{kind: "string", json: true}
@@ -176,7 +172,7 @@ func (b *builder) array(v *shape, where string, depth int) (*schema, error) {
 }
 
 func (b *builder) scalar(v *shape, where string) *schema {
-	made := &schema{kind: v.kind, text: describe(v, where)}
+	made := &schema{kind: v.kind, text: describe(v)}
 	switch v.kind {
 	case "string":
 		made.limits = only(v.limits, "minLength", "maxLength")
@@ -255,14 +251,11 @@ func only(limits map[string]float64, names ...string) map[string]float64 {
 }
 
 // describe says what an argument is, and the limits that listed schemas leave out.
-func describe(v *shape, where string) string {
+func describe(v *shape) string {
 	facts := facts(v)
 	text := brief(firstText(v.text, v.title), max(longArgument-utf8.RuneCountInString(facts)-1, longArgument/2))
-	if text == "" {
-		text = fallbackText(where)
-	}
-	if facts == "" {
-		return text
+	if text == "" || facts == "" {
+		return text + facts
 	}
 	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "…") && !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, "!") {
 		text += "."
@@ -344,7 +337,8 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // fallbackText describes what the description says nothing about, by its name.
 func fallbackText(where string) string {
-	name := where[strings.LastIndexAny(where, ".]")+1:]
+	where = strings.TrimRight(where, "[]")
+	name := where[strings.LastIndexByte(where, '.')+1:]
 	words := strings.ReplaceAll(snake(name), "_", " ")
 	if words == "" {
 		return "A value."

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Answers are described loosely: MCP clients throw away an answer that does not fit its
-// schema, which has been paid for by then, and descriptions are wrong about what is required,
-// what may be null and which values there are more often than about names and kinds.
+// Answers are described by names and kinds alone. Descriptions are wrong about what is required,
+// what may be null and which values there are, and an answer that has been paid for must not be
+// thrown away for that.
 const (
 	answerDepth = 3
 	answerNodes = 60
@@ -35,7 +35,7 @@ func (s *shaper) answerAt(n node, depth int, left *int) (*schema, bool) {
 	if err != nil {
 		return &schema{}, true
 	}
-	made := &schema{kind: v.kind, text: brief(firstText(v.text, v.title), longArgument), nullable: v.kind != "", open: true}
+	made := &schema{kind: v.kind, text: brief(firstText(v.text, v.title), longArgument), open: true}
 	switch {
 	case v.kind == "null":
 		return &schema{}, true

@@ -18,11 +18,14 @@ const (
 
 var (
 	comments  = regexp.MustCompile(`(?s)<!--.*?(-->|$)`)
+	inline    = regexp.MustCompile(`(?i)</?(a|abbr|b|code|em|i|span|strong|sub|sup|tt|u)(\s[^<>]*)?>`)
 	tags      = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
 	fences    = regexp.MustCompile("(?s)```.*?(```|$)")
 	pictures  = regexp.MustCompile(`!\[[^\]]*\]\([^)]*\)`)
 	links     = regexp.MustCompile(`\[([^\]]+)\](\([^)]*\)|\[[^\]]*\])`)
 	lineMarks = regexp.MustCompile(`(?m)^[ \t]*([#>*+-]+|\d+\.|[=~-]{3,})[ \t]+`)
+	headings  = regexp.MustCompile(`(?m)^[ \t]*#{1,6}[ \t].*$`)
+	starred   = regexp.MustCompile(`\*([^*\s][^*\n]*)\*`)
 	tables    = regexp.MustCompile(`(?m)^[ \t]*\|.*$`)
 	emphasis  = regexp.MustCompile("\\*\\*|__|`")
 	sentence  = regexp.MustCompile(`[.!?][)"']?\s`)
@@ -36,10 +39,16 @@ func plainText(s string) string {
 	if len(s) > mostText {
 		s = strings.ToValidUTF8(s[:mostText], "")
 	}
-	s = html.UnescapeString(tags.ReplaceAllString(comments.ReplaceAllString(s, " "), " "))
-	s = tables.ReplaceAllString(pictures.ReplaceAllString(fences.ReplaceAllString(s, " "), " "), " ")
+	s = comments.ReplaceAllString(s, " ")
+	s = html.UnescapeString(tags.ReplaceAllString(inline.ReplaceAllString(s, ""), " "))
+	for _, markup := range []*regexp.Regexp{fences, pictures, tables} {
+		s = markup.ReplaceAllString(s, " ")
+	}
+	if below := headings.ReplaceAllString(s, ""); strings.TrimSpace(below) != "" {
+		s = below
+	}
 	s = emphasis.ReplaceAllString(lineMarks.ReplaceAllString(links.ReplaceAllString(s, "$1"), ""), "")
-	return visible(s)
+	return visible(starred.ReplaceAllString(s, "$1"))
 }
 
 // visible takes out what a reviewer would not see, and makes one space of white space:

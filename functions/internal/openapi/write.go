@@ -184,7 +184,9 @@ func (im *importer) operation(t *tool) *yaml.Node {
 	}
 	description := brief(cmp.Or(t.op.description, t.op.summary), longDescription)
 	if description == "" {
-		description = cmp.Or(cut(fallbackText(t.op.id), longDescription), "Call "+t.op.key+".")
+		if description = t.op.key; t.op.id != "" {
+			description = cut(fallbackText(t.op.id), longDescription)
+		}
 		im.report.note(Warning, "it has no description: write one", t.op.key, "", "")
 	}
 	if t.op.deprecated {
@@ -297,7 +299,6 @@ func (im *importer) answer(s *shaper, t *tool) (answer string, responses *yaml.N
 		case made == nil || made.kind == "":
 			s.notes(Simplified, "the answer's kind is not known: it is not described", "answer", "")
 		case made.kind == "object":
-			made.nullable = false
 			ok.set("content", jsonContent(made))
 		default:
 			answer = "wrapped"

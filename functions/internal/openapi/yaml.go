@@ -134,9 +134,6 @@ func encode(n *yaml.Node, levels int) ([]byte, error) {
 func (s *schema) node() *yaml.Node {
 	m := object()
 	m.setText("type", s.kind)
-	if s.nullable {
-		m.set("nullable", scalar(true))
-	}
 	m.setText("description", s.text)
 	if s.choices != nil {
 		m.set("enum", stringList(s.choices))
