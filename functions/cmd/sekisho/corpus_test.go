@@ -131,7 +131,7 @@ func (c *corpus) lint(text []byte) error {
 			return err
 		}
 	}
-	list, err := mcpserver.Listing(api, mcpserver.Underscore)
+	list, err := mcpserver.Listing(api, mcpserver.Underscore, mcpserver.ListAll)
 	if err != nil {
 		return err
 	}

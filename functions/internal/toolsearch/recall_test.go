@@ -27,22 +27,42 @@ var descriptions = map[string]string{
 func everything(int) bool { return true }
 
 // TestRecall asks the questions of testdata/questions.tsv, and wants an operation that answers
-// among the first five. It reads names and summaries from testdata/operations.tsv; with
-// SEKISHO_DESCRIPTIONS, a directory of node_modules, it reads the descriptions themselves, in
-// which more is found.
+// among the first five. It always does so with the names and summaries of
+// testdata/operations.tsv; with SEKISHO_DESCRIPTIONS, a directory of node_modules, also with the
+// descriptions themselves; and with SEKISHO_IMPORTED, a directory, with what `sekisho import`
+// made of them, github.yaml and figma.yaml. More is found where more is said.
 func TestRecall(t *testing.T) {
-	apis, least := map[string][]toolsearch.Document{}, 0.8
+	t.Run("summaries", func(t *testing.T) { recall(t, readOperations(t), 0.8) })
 	if packages := os.Getenv("SEKISHO_DESCRIPTIONS"); packages != "" {
-		least = 0.9
-		for api, file := range descriptions {
-			apis[api] = readDescription(t, filepath.Join(packages, file))
-		}
-		if *update {
-			writeOperations(t, apis)
-		}
-	} else {
-		apis = readOperations(t)
+		t.Run("descriptions", func(t *testing.T) {
+			apis := map[string][]toolsearch.Document{}
+			for api, file := range descriptions {
+				apis[api] = readDescription(t, filepath.Join(packages, file), nil)
+			}
+			recall(t, apis, 0.9)
+			if *update {
+				writeOperations(t, apis)
+			}
+		})
 	}
+	if imported := os.Getenv("SEKISHO_IMPORTED"); imported != "" {
+		t.Run("imported", func(t *testing.T) {
+			apis := map[string][]toolsearch.Document{}
+			for api, operations := range readOperations(t) {
+				names := map[string]string{}
+				for _, d := range operations {
+					names[d.Method+" "+d.Path] = d.Name
+				}
+				apis[api] = readDescription(t, filepath.Join(imported, api+".yaml"), names)
+			}
+			recall(t, apis, 0.9)
+		})
+	}
+}
+
+// recall wants the operations of at least this part of each API's questions.
+func recall(t *testing.T, apis map[string][]toolsearch.Document, least float64) {
+	t.Helper()
 	counts := map[string]*count{}
 	indexes := map[string]*toolsearch.Index{}
 	for api, documents := range apis {
@@ -93,11 +113,22 @@ func (c *count) String() string {
 	return fmt.Sprintf("%3.0f questions, recall@1 %.2f, @5 %.2f, @10 %.2f", c.asked, c.at1/c.asked, c.at5/c.asked, c.at10/c.asked)
 }
 
-func readDescription(t *testing.T, file string) (documents []toolsearch.Document) {
+// readDescription reads an OpenAPI description. names gives those of an imported contract their
+// former names, by the routes that they were imported from; operations that are no tools are left
+// out.
+func readDescription(t *testing.T, file string, names map[string]string) (documents []toolsearch.Document) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	type operation struct {
+		OperationID          string `json:"operationId" yaml:"operationId"`
+		Summary, Description string
+		Source               string `json:"x-sekisho-source" yaml:"x-sekisho-source"`
+		Sekisho              struct {
+			Tool bool
+		} `json:"x-sekisho" yaml:"x-sekisho"`
 	}
 	var description struct {
 		Paths map[string]map[string]any
@@ -112,12 +143,18 @@ func readDescription(t *testing.T, file string) (documents []toolsearch.Document
 	}
 	for path, item := range description.Paths {
 		for method, value := range item {
-			operation, _ := value.(map[string]any)
-			if id, ok := operation["operationId"].(string); ok {
-				summary, _ := operation["summary"].(string)
-				text, _ := operation["description"].(string)
-				documents = append(documents, toolsearch.Document{Name: id, Method: strings.ToUpper(method), Path: path, Summary: summary, Description: text})
+			var o operation
+			if encoded, err := yaml.Marshal(value); err != nil || yaml.Unmarshal(encoded, &o) != nil || o.OperationID == "" {
+				continue // parameters of the path
 			}
+			d := toolsearch.Document{Name: o.OperationID, Method: strings.ToUpper(method), Path: path, Summary: o.Summary, Description: o.Description}
+			if names != nil {
+				d.Name = names[o.Source]
+				if !o.Sekisho.Tool {
+					continue
+				}
+			}
+			documents = append(documents, d)
 		}
 	}
 	slices.SortFunc(documents, func(a, b toolsearch.Document) int { return strings.Compare(a.Name, b.Name) })
