@@ -421,6 +421,54 @@ func TestSearchIsBounded(t *testing.T) {
 	}
 }
 
+// TestCallToolIsCountedOnce: the whole service counts a call through utility.call_tool under the
+// tool's own name, once, and nothing for finding it.
+func TestCallToolIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	w := startWhole(t)
+	call := func(name, arguments string) string {
+		_, body := w.rpc(legacy("tools/call", `"name":"`+name+`","arguments":`+arguments))
+		return string(body)
+	}
+	for _, body := range []string{
+		call("utility_find_tools", `{"words":"address of a postal code"}`),
+		call("utility_describe_tool", `{"name":"postal_lookup"}`),
+		call("utility_call_tool", `{"name":"postal_lookup","arguments":"{\"postal_code\":\"100-0001\"}"}`),
+	} {
+		if strings.Contains(body, "isError") || strings.Contains(body, `"error"`) {
+			t.Fatal(body)
+		}
+	}
+	if refused := call("utility_call_tool", `{"name":"postal_lookup","arguments":{}}`); !strings.Contains(refused, "postal_code: missing") {
+		t.Error(refused)
+	}
+	r, err := http.NewRequest("GET", w.base+"/v1/user/usage/history", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body := w.send(r)
+	var history struct {
+		Months []struct {
+			Tools []struct {
+				Tool     string
+				Admitted int
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &history); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	counted := map[string]int{}
+	for _, month := range history.Months { // the month may have turned meanwhile
+		for _, tool := range month.Tools {
+			counted[tool.Tool] += tool.Admitted
+		}
+	}
+	if fmt.Sprint(counted) != "map[postal.lookup:1]" {
+		t.Errorf("counted %v", counted)
+	}
+}
+
 // BenchmarkFirstFind is New and the first search of an instance, for 500 operations.
 func BenchmarkFirstFind(b *testing.B) {
 	api, err := largeAPI()
