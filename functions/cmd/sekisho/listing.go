@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 
 	"sekisho/functions/internal/boot"
@@ -12,6 +13,13 @@ import (
 type listingFlags struct {
 	Listing       *string `help:"Which tools tools/list names: auto (the default: all, unless they would take more tokens than --listing-budget), all, or search (a few, with which the others are found)." enum:"auto,all,search" placeholder:"MODE"`
 	ListingBudget *int    `help:"Tokens that a list of all tools may take with --listing auto; 10000 if left out." placeholder:"TOKENS"`
+}
+
+func (f listingFlags) check() error {
+	if f.ListingBudget != nil && *f.ListingBudget < 1 {
+		return fmt.Errorf("--listing-budget %d: give a number of tokens, 1 or more; --listing search is for lists that never name all tools", *f.ListingBudget)
+	}
+	return nil
 }
 
 // choose is for tools that take so many tokens.

@@ -64,6 +64,9 @@ func (c toolsCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
+	if err := c.listingFlags.check(); err != nil {
+		return badUsage(err)
+	}
 	off, err := offSettings(api, c.Off)
 	if err != nil {
 		return badUsage(err)

@@ -51,6 +51,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err := c.checkOrigins(); err != nil {
 		return badUsage(err)
 	}
+	if err := c.listingFlags.check(); err != nil {
+		return badUsage(err)
+	}
 	env := map[string]string{
 		boot.AllowedOrigins:  strings.Join(c.Origins, ","),
 		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),

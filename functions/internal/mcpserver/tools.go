@@ -174,7 +174,7 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()                              // for the digits that a float64 has no room for
+	decoder.UseNumber() // for the digits that a float64 has no room for
 	if err := decoder.Decode(&args); err != nil || args == nil && string(raw) != "null" {
 		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
 	}
