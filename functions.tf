@@ -1,33 +1,41 @@
 # Which functions there are, and what each gets. The contract says which functions serve it and,
 # in x-sekisho-functions, what they run with; one that is not listed below has no rights to any
 # table and no environment of its own. So a new tool needs no line of Terraform, until it wants
-# something that the others don't.
+# something that the others don't. Those of backends get what `backends` says.
 
 locals {
-  contract_path = coalesce(var.api.contract, "${path.module}/functions/internal/contract/openapi.yaml")
-  contract      = yamldecode(file(local.contract_path))
+  # Without a build the default contract takes its place, so that a plan gets as far as the guard
+  # that asks for one.
+  contract_path = coalesce(var.api.contract, "${var.dist}/contract.json")
+  contract_file = fileexists(local.contract_path) ? local.contract_path : "${path.module}/functions/internal/contract/contract.json"
+  contract      = jsondecode(file(local.contract_file))
 
   plan_bounds = local.contract.x-sekisho-limits.plan
 
-  operations = flatten([for path, item in local.contract.paths : [for verb, operation in item : merge(operation, { path = path, verb = upper(verb) }) if can(operation.responses)]])
-  served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
+  operations = flatten([for path, item in local.contract.paths : [
+    for verb, operation in item : merge(operation, {
+      path     = path
+      verb     = upper(verb)
+      resource = try(operation.x-sekisho.resource, path)
+      any      = verb == "x-amazon-apigateway-any-method" || try(endswith(operation.x-sekisho.resource, "+}"), false)
+    }) if can(operation.responses)
+  ]])
+  served = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
   names = toset(concat(["authorizer", "settle"], local.served))
 
   # Every method of the stage, as API Gateway throttles it: ANY is a method for each verb, and each
   # of them has the throttle to itself.
   verbs = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
-  methods = merge(flatten([
-    for path, item in local.contract.paths : [
-      for member, operation in item : {
-        for verb in member == "x-amazon-apigateway-any-method" ? local.verbs : [upper(member)] : "${verb} ${path}" => {
-          function = try(operation.x-sekisho.function, null)
-          key      = length(try(operation.security, local.contract.security)) > 0
-          closed   = try(operation.x-sekisho.braked, contains(local.brake.functions, operation.x-sekisho.function), false)
-        }
-      } if can(operation.responses)
-    ]
-  ])...)
+  methods = merge([
+    for operation in local.operations : {
+      for verb in operation.any ? local.verbs : [operation.verb] : "${verb} ${operation.resource}" => {
+        function = try(operation.x-sekisho.function, null)
+        key      = length(try(operation.security, local.contract.security)) > 0
+        closed   = try(operation.x-sekisho.braked, contains(local.brake.functions, operation.x-sekisho.function), false)
+      }
+    }
+  ]...)
 
   # What starts a function.
   started_by = merge(
@@ -55,6 +63,9 @@ locals {
       alias           = local.started_by[name] != "proxy" # its list of tools follows the routes
     }
   }
+
+  # The program of a function: those of backends share one.
+  binaries = { for name, entry in local.table : name => try(entry.binary, name) }
 
   never_braked  = [for name, function in local.table : name if !function.braked]
   can_be_braked = sort(setsubtract(local.served, local.never_braked))
@@ -164,10 +175,11 @@ locals {
       runtime              = local.runtimes[name]
       reserved_concurrency = coalesce(given.reserved_concurrency, -1)
       traffic              = given.traffic
-      statements           = try(local.definitions[name].statements, [])
+      statements           = try(local.definitions[name].statements, local.relays[name].statements, [])
+      vpc                  = try(local.relays[name].vpc, contains(try(var.account.vpc.functions, []), name) ? var.account.vpc : null)
       environment = merge(
         { SEKISHO_LOG_LEVEL = var.settings.log_level },
-        try(local.definitions[name].environment, {}),
+        try(local.definitions[name].environment, local.relays[name].environment, {}),
         given.environment,
       )
     }

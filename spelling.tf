@@ -8,6 +8,7 @@ locals {
       alerts        = var.alerts
       settings      = var.settings
       upstream      = var.upstream
+      backends      = var.backends
       functions     = var.functions
       api           = var.api
       tables        = var.tables

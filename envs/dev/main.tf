@@ -12,6 +12,7 @@ module "sekisho" {
   alerts            = var.alerts
   settings          = var.settings
   upstream          = var.upstream
+  backends          = var.backends
   functions         = var.functions
   api               = var.api
   tables            = var.tables
@@ -26,6 +27,7 @@ module "sekisho" {
     alerts        = var.alerts
     settings      = var.settings
     upstream      = var.upstream
+    backends      = var.backends
     functions     = var.functions
     api           = var.api
     tables        = var.tables

@@ -80,6 +80,19 @@ cost = {
 #   timeout_seconds = 15 # of one attempt
 # }
 
+# The services behind a contract of your own, by its names for them. A credential never comes here: put
+# it into SSM Parameter Store or Secrets Manager, and say where it is.
+# backends = {
+#   orders = {
+#     url             = "https://api.example.com/v2" # or function_arn = "arn:aws:lambda:…"
+#     auth            = { type = "bearer", parameter = "/sekisho-dev/orders-token" } # or header, basic, query
+#     signing         = { parameter = "/sekisho-dev/orders-signing-key" } # so that it can trust who calls
+#     timeout_seconds = 15 # of one attempt
+#     rate_per_second = 1  # over all instances; left out, there is no limit
+#     burst           = 5
+#   }
+# }
+
 # Per function, where the default does not do. reserved_concurrency is a hard ceiling on
 # how many run at once: -1 is none, 0 switches the function off. New accounts have a quota
 # of 10 in all, where nothing can be reserved; so nothing is reserved here.

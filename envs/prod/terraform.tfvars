@@ -67,6 +67,11 @@ cost = {
 #   token_parameter = "/sekisho-prod/upstream-token"
 # }
 
+# The services behind a contract of your own; envs/dev explains them.
+# backends = {
+#   orders = { url = "https://api.example.com/v2", auth = { type = "bearer", parameter = "/sekisho-prod/orders-token" } }
+# }
+
 # How many of each may run at once. `terraform output sizing` suggests a figure from the
 # traffic that you expect. The account's quota must leave 100 beside the sum; a plan that
 # does not is refused, and says what to do. What has no reservation can take all that the

@@ -47,6 +47,12 @@ variable "upstream" {
   default     = null
 }
 
+variable "backends" {
+  description = "The services behind the operations of a contract of your own, by the names that it gives them."
+  type        = any
+  default     = null
+}
+
 variable "functions" {
   description = "What is to differ for a function, by its name."
   type        = any

@@ -200,16 +200,20 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	if err != nil {
 		return nil, err
 	}
-	path, query, body := op.Path, url.Values{}, map[string]any{}
+	inPath, query, body := map[string]string{}, url.Values{}, map[string]any{}
 	for name, value := range args {
 		switch s.place(name) {
 		case "path":
-			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text(value)))
+			inPath[name] = url.PathEscape(text(value))
 		case "query":
 			query.Set(name, text(value))
 		default:
 			body[name] = value
 		}
+	}
+	path, err := op.concretePath(inPath)
+	if err != nil {
+		return nil, err
 	}
 	target := strings.TrimSuffix(base, "/") + path
 	if len(query) > 0 {
@@ -228,6 +232,22 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	}
 	request.Header.Set("Content-Type", "application/json")
 	return request, nil
+}
+
+// concretePath puts escaped values into the path, whose own text is escaped where it must be.
+func (op *Operation) concretePath(values map[string]string) (string, error) {
+	steps := strings.Split(op.Path, "/")
+	for i, step := range steps {
+		texts, names, err := parts(step)
+		if err != nil {
+			return "", fmt.Errorf("contract: %s: %w", op.ID, err)
+		}
+		steps[i] = url.PathEscape(texts[0])
+		for j, name := range names {
+			steps[i] += values[strings.TrimSuffix(name, "+")] + url.PathEscape(texts[j+1])
+		}
+	}
+	return strings.Join(steps, "/"), nil
 }
 
 func (s *Schemas) place(name string) string {

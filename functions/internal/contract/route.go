@@ -272,6 +272,12 @@ func (a *API) Resolve(method, resource string, params map[string]string) (*Opera
 	return op, params
 }
 
+// Shares says whether operations share a resource. Of its paths some may be no operation's.
+func (a *API) Shares(resource string) bool {
+	op := a.byResource[anyMethod+" "+resource]
+	return op != nil && op.Shared()
+}
+
 // ResourceMethod is API Gateway's method for the operation.
 func (op *Operation) ResourceMethod() string {
 	if op.Shared() {

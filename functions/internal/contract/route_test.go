@@ -1,7 +1,9 @@
 package contract
 
 import (
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +70,33 @@ func TestMatch(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", asked, got, want)
+		}
+	}
+}
+
+// TestRequestComesBack: what Request makes of an operation's path, Match takes apart again.
+func TestRequestComesBack(t *testing.T) {
+	paths := []string{"/a/{id}", "/b/{id}.json", "/c/{id}:cancel", "/d/{x}...{y}", "/e/#f", "/g h/{id}/", "/i?j=k"}
+	api := merged(t, tools(pathOperations(paths...)))
+	for i, path := range paths {
+		op := api.Operation(fmt.Sprintf("orders.n%d", i))
+		args := map[string]any{}
+		for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
+			args[m[1]] = "v/1 %" + m[1]
+		}
+		r, err := op.Request("http://127.0.0.1/live", args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, params := api.Match("GET", strings.TrimPrefix(r.URL.EscapedPath(), "/live"))
+		if found != op || r.URL.RawQuery != "" || r.URL.Fragment != "" {
+			t.Errorf("%s: %s leads to %+v", path, r.URL, found)
+			continue
+		}
+		for name, value := range params {
+			if text, err := url.PathUnescape(value); err != nil || text != args[name] {
+				t.Errorf("%s: %s = %q, %v; want %q", path, name, text, err, args[name])
+			}
 		}
 	}
 }

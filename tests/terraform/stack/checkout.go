@@ -5,6 +5,7 @@ package stack
 import (
 	"archive/zip"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,14 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
-// Contract is where the API's description lies in a checkout, Prices the table of prices, and
+// Contract is where the default contract lies in a checkout, as `make build` would merge it, Prices the table of prices, and
 // Most what one request can come to.
 const (
-	Contract = "functions/internal/contract/openapi.yaml"
+	Contract = "functions/internal/contract/contract.json"
 	Prices   = "functions/internal/money/price/prices.json"
 	Most     = "functions/internal/money/worstcase/most.json"
 )
@@ -103,12 +102,12 @@ func Functions(dir string) ([]string, error) {
 	var contract struct {
 		Paths map[string]map[string]struct {
 			Sekisho struct {
-				Function string `yaml:"function"`
-			} `yaml:"x-sekisho"`
-		} `yaml:"paths"`
-		Table map[string]any `yaml:"x-sekisho-functions"`
+				Function string `json:"function"`
+			} `json:"x-sekisho"`
+		} `json:"paths"`
+		Table map[string]any `json:"x-sekisho-functions"`
 	}
-	if err := yaml.Unmarshal(raw, &contract); err != nil {
+	if err := json.Unmarshal(raw, &contract); err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
 	delete(contract.Table, "default")
@@ -129,6 +128,9 @@ func Functions(dir string) ([]string, error) {
 func PlaceholderZips(checkout, dist string, functions []string) error {
 	contract, err := os.ReadFile(filepath.Join(checkout, Contract))
 	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dist, "contract.json"), contract, 0o644); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dist, "contract.sha256"), fmt.Appendf(nil, "%x\n", sha256.Sum256(contract)), 0o644); err != nil {

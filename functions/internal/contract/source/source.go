@@ -34,7 +34,7 @@ func JSON(text []byte) ([]byte, error) {
 	}
 	var tree any
 	if err := yaml.Unmarshal(text, &tree); err != nil {
-		return nil, err
+		return nil, first(err)
 	}
 	tree, err := plain(tree)
 	if err != nil {
@@ -44,6 +44,17 @@ func JSON(text []byte) ([]byte, error) {
 		return nil, errors.New("is not an object at the top")
 	}
 	return json.Marshal(tree)
+}
+
+// mostFaults is how many faults of a file an error lists: a person mends a few at a time.
+const mostFaults = 3
+
+func first(err error) error {
+	var all *yaml.TypeError
+	if errors.As(err, &all) && len(all.Errors) > mostFaults {
+		return &yaml.TypeError{Errors: append(all.Errors[:mostFaults:mostFaults], fmt.Sprintf("and %d more", len(all.Errors)-mostFaults))}
+	}
+	return err
 }
 
 // plain makes of YAML's values those that JSON has. Keys such as 200 become texts, and so do

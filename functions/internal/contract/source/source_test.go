@@ -20,7 +20,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"a: 1\na: 2": "already defined", "[]": "not an object", "": "not an object", "a: .nan": "no number in JSON", "{": "yaml",
+		"a: 1\na: 2": "already defined", "a: 1\na: 2\na: 3\na: 4": "and 3 more", "[]": "not an object", "": "not an object", "a: .nan": "no number in JSON", "{": "yaml",
 		"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n" +
 			"e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g,*g]": "excessive aliasing",
 	} {

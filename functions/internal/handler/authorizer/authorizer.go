@@ -112,6 +112,7 @@ type decision struct {
 const (
 	allowed   = "allowed"
 	exempt    = "exempt"
+	noRoute   = "no_route"
 	noKey     = "no_key"
 	notFound  = "not_found"
 	inactive  = "inactive"
@@ -121,6 +122,12 @@ const (
 func (h *Handler) decide(ctx context.Context, event request) (decision, error) {
 	d := decision{verdict: undecided}
 	op, _ := h.API.Resolve(event.HTTPMethod, event.Resource, event.PathParameters)
+	if op == nil && h.API.Shares(event.Resource) {
+		// No answer of an authorizer can be a 404. The function gives it, without an upstream call:
+		// nobody is charged, and nobody needs a key to hear that there is nothing.
+		d.verdict = noRoute
+		return d, nil
+	}
 	if op == nil {
 		return d, fmt.Errorf("the contract has no operation for this method at %s", event.Resource)
 	}

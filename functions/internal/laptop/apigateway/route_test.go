@@ -1,6 +1,7 @@
 package apigateway
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -154,6 +155,34 @@ func TestFunctionInURI(t *testing.T) {
 	} {
 		if got := functionInURI(text); got != want {
 			t.Errorf("functionInURI(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestSharedResource: of a contract the gateway serves what Terraform's projection would have, one
+// ANY for the operations that share a path.
+func TestSharedResource(t *testing.T) {
+	f := newFixture(t, script{change: func(c *setup) {
+		c.Description = []byte(`{"security":[{"key":[]}],"paths":{
+			"/o/{id}":{"get":{"operationId":"o.get","x-sekisho":{"function":"things","resource":"/o/{proxy+}"}}},
+			"/o/{id}:pay":{"post":{"operationId":"o.pay","x-sekisho":{"function":"things","resource":"/o/{proxy+}"}}},
+			"/o":{"get":{"operationId":"o.list","x-sekisho":{"function":"things"}}},
+			"/p/{key}/":{"get":{"operationId":"p.get","x-sekisho":{"function":"things","resource":"/p/{id}"}}}}}`)
+	}})
+	for asked, want := range map[string]string{
+		"GET /o/7": "/o/{proxy+} map[proxy:7]", "POST /o/7:pay": "/o/{proxy+} map[proxy:7:pay]", "DELETE /o/x/y": "/o/{proxy+} map[proxy:x/y]",
+		"GET /o": "/o map[]", "GET /p/7/": "/p/{id} map[id:7]", "POST /o": "", "POST /p/7": "",
+	} {
+		method, path, _ := strings.Cut(asked, " ")
+		f.proxied = nil
+		w := f.call(method, path, "")
+		got := ""
+		if w.Code == http.StatusOK {
+			e := f.lastEvent(t)
+			got = fmt.Sprintf("%s %v", e.Resource, e.PathParameters)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", asked, got, want)
 		}
 	}
 }
