@@ -225,7 +225,6 @@ func FuzzImport(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	f.Add([]byte(operationWith(doubled(`"oneOf":[%s,%s]`))))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(dir, "api.yaml")
