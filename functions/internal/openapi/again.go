@@ -164,12 +164,17 @@ func (p *previous) codes() map[string]bool {
 	return codes
 }
 
-// nameOf is the name that an operation has in the file.
+// nameOf is the name that the last import gave an operation, if it is still the one in the file.
 func (p *previous) nameOf(key string) (category, name string, ok bool) {
-	if k := p.find(key); k != nil {
-		return strings.Cut(memberText(k.node, "operationId"), ".")
+	k := p.find(key)
+	if k == nil {
+		return "", "", false
 	}
-	return "", "", false
+	id := member(k.node, "operationId")
+	if id == nil || digest(id) != k.imported["operationId"] {
+		return "", "", false
+	}
+	return strings.Cut(id.Value, ".")
 }
 
 func (p *previous) find(key string) *known {

@@ -169,12 +169,12 @@ func (im *importer) names(tools []*tool) {
 	for _, t := range tools {
 		if category, name, ok := im.before.nameOf(t.op.key); ok {
 			t.category, t.name = category, name
-			continue
+		} else if im.before.find(t.op.key) == nil {
+			count[listed(t)]++
 		}
-		count[listed(t)]++
 	}
 	for _, t := range tools {
-		if _, _, ok := im.before.nameOf(t.op.key); ok {
+		if im.before.find(t.op.key) != nil { // it has its name, or one that a person gave it
 			continue
 		}
 		was := listed(t)

@@ -212,6 +212,9 @@ func (b *builder) scalar(v *shape, where string) *schema {
 
 // choices are a string's, if they fit into every host's list.
 func choices(v *shape) []string {
+	if len(v.choices) > 2*mostChoices { // some may be said twice
+		return nil
+	}
 	var list []string
 	size := 0
 	for _, c := range v.choices {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -62,18 +61,18 @@ type directory struct{ root *os.Root }
 func (d directory) close() { d.root.Close() }
 
 func (d directory) read(_ context.Context, name string, limit int64) ([]byte, error) {
+	info, err := d.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would wait for its other end
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
 	f, err := d.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode()&fs.ModeType != 0 {
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	}
 	return io.ReadAll(io.LimitReader(f, limit+1))
 }
 

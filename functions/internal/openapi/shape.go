@@ -286,7 +286,7 @@ func (v *shape) or(p *shape) {
 	if v.format != p.format {
 		v.format = ""
 	}
-	if v.choices != nil && p.choices != nil {
+	if v.choices != nil && p.choices != nil && len(v.choices)+len(p.choices) <= 10*mostChoices {
 		for _, c := range p.choices {
 			if !slices.ContainsFunc(v.choices, func(d any) bool { return same(c, d) }) {
 				v.choices = append(v.choices[:len(v.choices):len(v.choices)], c)

@@ -99,7 +99,7 @@ func cut(s string, most int) string {
 // instructions are what nobody writes to describe an API: text for the model that reads it.
 // They are stored as they are, for the person who reviews the contract to judge.
 var instructions = regexp.MustCompile(`(?i)(ignore|disregard|forget|override) (all |any |the |your )*(previous|prior|above|earlier|preceding|system) (instruction|prompt|message|rule|direction)` +
-	`|(reveal|print|send|show|repeat|leak|exfiltrate) (me )?(your|the) (system prompt|instructions|api key|credentials|secrets?|private key)` +
+	`|(reveal|print|send|show|repeat) (me )?(your|the) (system prompt|instructions)|(reveal|leak|exfiltrate) (your|the|all) ` +
 	`|you are (now )?(an?|the) (ai|assistant|agent|language model|llm|admin)` +
 	`|(do not|don't|never) (tell|inform|mention|show)\b.{0,30} (the )?user` +
 	`|<\s*/?\s*(system|instructions?|assistant|tool_call)\s*>|\[/?INST\]|<\|[a-z_]+\|>` +
