@@ -12,16 +12,17 @@ import (
 
 // resolver turns OpenAPI 3.0 schemas into JSON Schema 2020-12 without references.
 type resolver struct {
-	root func() (map[string]any, error)
+	document []byte
+
+	mu sync.Mutex
+	// passed are the objects on the way of references, by path, with their members unread: a
+	// document of megabytes is not decoded for the few schemas that a cold start needs.
+	passed map[string]map[string]json.RawMessage
 }
 
-// newResolver decodes doc when the first reference is followed.
+// newResolver reads nothing yet.
 func newResolver(doc []byte) *resolver {
-	return &resolver{root: sync.OnceValues(func() (map[string]any, error) {
-		var root map[string]any
-		err := json.Unmarshal(doc, &root)
-		return root, err
-	})}
+	return &resolver{document: doc, passed: map[string]map[string]json.RawMessage{}}
 }
 
 // maxDepth bounds nesting, which is infinite if a schema refers to itself.
@@ -48,21 +49,23 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("reference %q: only references within the document are read", target)
 	}
-	root, err := r.root()
-	if err != nil {
-		return nil, err
-	}
-	var at any = root
-	for _, step := range strings.Split(path, "/") {
-		object, ok := at.(map[string]any)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	nowhere := fmt.Errorf("reference %q leads nowhere", target)
+	at, value := "", json.RawMessage(r.document)
+	for step := range strings.SplitSeq(path, "/") {
+		members, ok := r.passed[at]
 		if !ok {
-			return nil, fmt.Errorf("reference %q leads nowhere", target)
+			if json.Unmarshal(value, &members) != nil {
+				return nil, nowhere
+			}
+			r.passed[at] = members
 		}
-		at = object[step]
+		at, value = at+"/"+step, members[step]
 	}
-	object, ok := at.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("reference %q leads nowhere", target)
+	var object map[string]any
+	if json.Unmarshal(value, &object) != nil || object == nil {
+		return nil, nowhere
 	}
 	return object, nil
 }
