@@ -206,7 +206,7 @@ func (s *server) checkListing(x *exchange) check {
 	k := check{Name: "listing", OK: true}
 	switch {
 	case mode == ListAll:
-		k.Detail = fmt.Sprintf("tools/list names all %d tools of this key.", len(list))
+		k.Detail = fmt.Sprintf("tools/list names all %d tools of this key, but not those that find others.", len(list))
 	case s.Listing == ListAuto:
 		k.Detail = fmt.Sprintf("All tools of this key would take more than %d tokens of a model, so tools/list names %d: utility.find_tools finds the others.", s.ListingTokens, len(list))
 	default:
