@@ -22,16 +22,16 @@ func (f listingFlags) check() error {
 	return nil
 }
 
-// choose is for tools that take so many tokens.
-func (f listingFlags) choose(tokens int) listing {
-	l := listing{Setting: mcpserver.ListAuto, Budget: mcpserver.DefaultListingTokens}
+// choose is for tools that cost so much, in answers of at most so many bytes.
+func (f listingFlags) choose(all toolCost, answer int) listing {
+	l := listing{Setting: mcpserver.ListAuto, Budget: mcpserver.DefaultListingTokens, AnswerBytes: answer}
 	if f.Listing != nil {
 		l.Setting = mcpserver.ListMode(*f.Listing)
 	}
 	if f.ListingBudget != nil {
 		l.Budget = *f.ListingBudget
 	}
-	l.Mode = l.Setting.Choose(tokens, l.Budget)
+	l.Mode = l.Setting.Choose(all.Tokens, l.Budget, all.Bytes, answer)
 	return l
 }
 

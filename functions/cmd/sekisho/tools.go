@@ -57,6 +57,8 @@ type listing struct {
 	Setting mcpserver.ListMode `json:"setting"`
 	Budget  int                `json:"budget_tokens"`
 	Mode    mcpserver.ListMode `json:"mode"`
+	// AnswerBytes is the most that an answer may have, the list's included.
+	AnswerBytes int `json:"answer_bytes"`
 }
 
 func (c toolsCmd) Run(s streams) error {
@@ -82,7 +84,7 @@ func (c toolsCmd) Run(s streams) error {
 		report.Search = search
 	}
 	report.Search.Name = "search"
-	report.Listing = c.choose(report.Total.Tokens)
+	report.Listing = c.choose(report.Total, api.Limits.AnswerBytes)
 	if c.Format == "json" {
 		return printJSON(s.out, report)
 	}
@@ -135,18 +137,25 @@ func costOf(list []mcpserver.Listed, off account.Settings) toolCosts {
 
 // explain is for the person who wonders why a list is as it is.
 func (l listing) explain(r toolCosts) string {
-	why := fmt.Sprintf("as set (all of them would take %d tokens)", r.Total.Tokens)
-	if l.Setting == mcpserver.ListAuto {
-		compared := "within"
-		if l.Mode == mcpserver.ListSearch {
-			compared = "over"
-		}
-		why = fmt.Sprintf("since all %d take %d tokens, %s the budget of %d", r.Total.Tools, r.Total.Tokens, compared, l.Budget)
-	}
+	names := "all tools"
 	if l.Mode == mcpserver.ListSearch {
-		return fmt.Sprintf("tools/list names the %d tools of search, %s.", r.Search.Tools, why)
+		names = fmt.Sprintf("the %d tools of search", r.Search.Tools)
 	}
-	return fmt.Sprintf("tools/list names all tools, %s.", why)
+	tooLong := r.Total.Bytes > l.AnswerBytes
+	var why string
+	switch {
+	case l.Setting == mcpserver.ListAll && tooLong:
+		why = fmt.Sprintf("as set, and is refused: an answer has %d bytes at most", l.AnswerBytes)
+	case l.Setting != mcpserver.ListAuto:
+		why = fmt.Sprintf("as set (all of them would take %d tokens)", r.Total.Tokens)
+	case l.Mode == mcpserver.ListAll:
+		why = fmt.Sprintf("since all %d take %d tokens, within the budget of %d", r.Total.Tools, r.Total.Tokens, l.Budget)
+	case r.Total.Tokens > l.Budget:
+		why = fmt.Sprintf("since all %d take %d tokens, over the budget of %d", r.Total.Tools, r.Total.Tokens, l.Budget)
+	default:
+		why = fmt.Sprintf("since all %d take %d bytes, and an answer has %d at most", r.Total.Tools, r.Total.Bytes, l.AnswerBytes)
+	}
+	return fmt.Sprintf("tools/list names %s, %s.", names, why)
 }
 
 func toolTable(w io.Writer, r toolCosts) error {

@@ -208,7 +208,7 @@ func (s *server) checkListing(x *exchange) check {
 	case mode == ListAll:
 		k.Detail = fmt.Sprintf("tools/list names all %d tools of this key, but not those that find others.", len(list))
 	case s.Listing == ListAuto:
-		k.Detail = fmt.Sprintf("All tools of this key would take more than %d tokens of a model, so tools/list names %d: utility.find_tools finds the others.", s.ListingTokens, len(list))
+		k.Detail = fmt.Sprintf("All tools of this key would take more than %d tokens of a model, or more bytes than an answer may have, so tools/list names %d: utility.find_tools finds the others.", s.ListingTokens, len(list))
 	default:
 		k.Detail = fmt.Sprintf("As this server is configured, tools/list names %d tools: utility.find_tools finds the others.", len(list))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/reply"
 )
 
 // ListMode says which tools a list names. Every tool can be called by its name in any mode.
@@ -16,7 +15,7 @@ type ListMode string
 
 const (
 	// ListAuto is the default: all tools of the key, unless they would take more tokens than the
-	// budget; then as ListSearch.
+	// budget, or more bytes than an answer may have; then as ListSearch.
 	ListAuto ListMode = "auto"
 	// ListAll names all tools of the key.
 	ListAll ListMode = "all"
@@ -35,12 +34,16 @@ func (m ListMode) check() error {
 	return fmt.Errorf("mcpserver: listing %q: use %s, %s or %s", string(m), ListAuto, ListAll, ListSearch)
 }
 
-// Choose is ListAll or ListSearch for a key whose tools would take so many tokens.
-func (m ListMode) Choose(tokens, budget int) ListMode {
+// envelope is more than what an answer has around a list, in bytes.
+const envelope = 1000
+
+// Choose is ListAll or ListSearch for a key of whose tools a list would take so many tokens of
+// the budget, and so many bytes of an answer.
+func (m ListMode) Choose(tokens, budget, bytes, answer int) ListMode {
 	switch {
 	case m != ListAuto:
 		return m
-	case tokens > budget:
+	case tokens > budget || bytes+envelope > answer:
 		return ListSearch
 	}
 	return ListAll
@@ -56,13 +59,9 @@ func (m ListMode) names(t *tool) bool {
 
 // listFor are the tools of a key's list, and the mode that it is in.
 func (s *server) listFor(settings account.Settings) (list []*tool, mode ListMode, err error) {
-	tokens := 0
-	if s.Listing == ListAuto {
-		if tokens, err = s.tokens(settings); err != nil {
-			return nil, "", err
-		}
+	if mode, err = s.choose(settings); err != nil {
+		return nil, "", err
 	}
-	mode = s.Listing.Choose(tokens, s.ListingTokens)
 	for _, t := range s.tools.all {
 		if mode.names(t) && settings.Allows(t.name, t.category) {
 			list = append(list, t)
@@ -71,22 +70,26 @@ func (s *server) listFor(settings account.Settings) (list []*tool, mode ListMode
 	return list, mode, nil
 }
 
-// tokens adds up a full list until it passes the budget.
-func (s *server) tokens(settings account.Settings) (int, error) {
-	total := 0
+// choose adds up a full list no further than to where it is too long.
+func (s *server) choose(settings account.Settings) (ListMode, error) {
+	if s.Listing != ListAuto {
+		return s.Listing, nil
+	}
+	tokens, bytes := 0, 0
 	for _, t := range s.tools.all {
 		if !ListAll.names(t) || !settings.Allows(t.name, t.category) {
 			continue
 		}
 		e, err := t.entry()
 		if err != nil {
-			return 0, err
+			return "", err
 		}
-		if total += e.tokens; total > s.ListingTokens {
-			break
+		tokens, bytes = tokens+e.tokens, bytes+len(e.sent)+len(",")
+		if ListAuto.Choose(tokens, s.ListingTokens, bytes, s.API.Limits.AnswerBytes) == ListSearch {
+			return ListSearch, nil
 		}
 	}
-	return total, nil
+	return ListAll, nil
 }
 
 // estimateTokens counts one token per four ASCII characters and one per other character.
@@ -131,13 +134,9 @@ func Listing(api *contract.API, names ToolNames, mode ListMode) ([]Listed, error
 		if err != nil {
 			return nil, err
 		}
-		sent, err := json.Marshal(e.definition)
-		if err != nil {
-			return nil, fmt.Errorf("tool %s: %w", t.name, err)
-		}
 		list = append(list, Listed{
 			Name: t.listed, Canonical: t.name, Category: t.category,
-			Entry: reply.Unescape(sent), Prompt: e.prompt, Tokens: e.tokens,
+			Entry: e.sent, Prompt: e.prompt, Tokens: e.tokens,
 		})
 	}
 	return list, nil

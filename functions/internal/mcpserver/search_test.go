@@ -308,12 +308,17 @@ func TestListingModes(t *testing.T) {
 		tools  int
 		detail string
 	}{
-		"auto, large":                     {func(*mcpserver.Config) {}, 5, "more than 10000 tokens of a model, so tools/list names 5"},
+		"auto, large":                     {func(*mcpserver.Config) {}, 5, "more than 10000 tokens of a model, or more bytes than an answer may have, so tools/list names 5"},
 		"auto, a key with most tools off": {func(c *mcpserver.Config) { c.Authenticator = onlySales }, 102, "names all 102 tools of this key"},
 		"auto, a smaller budget":          {func(c *mcpserver.Config) { c.Authenticator, c.ListingTokens = onlySales, 5000 }, 5, "more than 5000 tokens"},
 		"auto, a larger budget":           {func(c *mcpserver.Config) { c.ListingTokens = 100_000 }, 502, "names all 502 tools of this key"},
-		"all":                             {func(c *mcpserver.Config) { c.Listing = mcpserver.ListAll }, 502, "names all 502 tools of this key"},
-		"search":                          {func(c *mcpserver.Config) { c.Listing, c.Authenticator = mcpserver.ListSearch, onlySales }, 5, "As this server is configured"},
+		"auto, an answer that holds less": {func(c *mcpserver.Config) {
+			small := *c.API
+			small.Limits.AnswerBytes = 20_000
+			c.API, c.ListingTokens = &small, 100_000
+		}, 5, "more bytes than an answer may have"},
+		"all":    {func(c *mcpserver.Config) { c.Listing = mcpserver.ListAll }, 502, "names all 502 tools of this key"},
+		"search": {func(c *mcpserver.Config) { c.Listing, c.Authenticator = mcpserver.ListSearch, onlySales }, 5, "As this server is configured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newLargeWorld(t, c.change)

@@ -34,6 +34,8 @@ type tool struct {
 // entry is a tool's part of a list.
 type entry struct {
 	definition *mcp.Tool
+	// sent is the definition as compact JSON.
+	sent json.RawMessage
 	// prompt is what a host puts before its model: name, description and input schema. Title,
 	// output schema and annotations stay with the host.
 	prompt json.RawMessage
@@ -141,7 +143,10 @@ func (t *tool) newEntry(names *strings.Replacer) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.prompt = reply.Unescape(e.prompt)
+	if e.sent, err = json.Marshal(e.definition); err != nil {
+		return nil, err
+	}
+	e.sent, e.prompt = reply.Unescape(e.sent), reply.Unescape(e.prompt)
 	e.tokens = estimateTokens(e.prompt)
 	return e, nil
 }
