@@ -48,7 +48,15 @@ locals {
           actions   = ["ssm:GetParameter"]
           resources = ["arn:${local.location.partition}:ssm:${local.location.region}:${local.location.account_id}:parameter/${trimprefix(secret.parameter, "/")}"]
         } if secret.parameter != null],
-        [for secret in try(local.backend_secrets[name], []) : { actions = ["secretsmanager:GetSecretValue"], resources = [secret.secret_arn] } if secret.secret_arn != null],
+        # The relay reads a secret through Parameter Store, by the name within its ARN
+        # (docs.aws.amazon.com/systems-manager/latest/userguide/integration-ps-secretsmanager.html).
+        flatten([for secret in try(local.backend_secrets[name], []) : [
+          { actions = ["secretsmanager:GetSecretValue"], resources = [secret.secret_arn] },
+          {
+            actions   = ["ssm:GetParameter"]
+            resources = ["arn:${local.location.partition}:ssm:${local.location.region}:${local.location.account_id}:parameter/aws/reference/secretsmanager/${regex(":secret:(.+)-[A-Za-z0-9]{6}$", secret.secret_arn)[0]}"]
+          },
+        ] if secret.secret_arn != null]),
         [for secret in try(local.backend_secrets[name], []) : { actions = ["kms:Decrypt"], resources = [secret.kms_key_arn] } if secret.kms_key_arn != null],
         try(local.set_backends[name].function_arn, null) == null ? [] : [{ actions = ["lambda:InvokeFunction"], resources = [local.set_backends[name].function_arn] }],
       )

@@ -175,11 +175,11 @@ locals {
       runtime              = local.runtimes[name]
       reserved_concurrency = coalesce(given.reserved_concurrency, -1)
       traffic              = given.traffic
-      statements           = try(local.definitions[name].statements, local.relays[name].statements, [])
+      statements           = try(local.relays[name].statements, local.definitions[name].statements, [])
       vpc                  = try(local.relays[name].vpc, contains(try(var.account.vpc.functions, []), name) ? var.account.vpc : null)
       environment = merge(
         { SEKISHO_LOG_LEVEL = var.settings.log_level },
-        try(local.definitions[name].environment, local.relays[name].environment, {}),
+        try(local.relays[name].environment, local.definitions[name].environment, {}),
         given.environment,
       )
     }

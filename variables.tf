@@ -297,11 +297,11 @@ variable "backends" {
     condition = alltrue(flatten([for backend in values(var.backends) : [
       for secret in [backend.auth, backend.signing] : [
         secret.parameter == null ? true : can(regex("^/?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", secret.parameter)),
-        secret.secret_arn == null ? true : can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$", secret.secret_arn)),
+        secret.secret_arn == null ? true : can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$", secret.secret_arn)),
         secret.kms_key_arn == null ? true : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", secret.kms_key_arn)),
       ] if secret != null
     ]]))
-    error_message = "backends.<name>: parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret; secret_arn the ARN of a secret; kms_key_arn the ARN of a KMS key (not of an alias)."
+    error_message = "backends.<name>: parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret; secret_arn the whole ARN of a secret of this account and region, which ends in a hyphen and six characters; kms_key_arn the ARN of a KMS key (not of an alias)."
   }
 
   validation {

@@ -54,6 +54,12 @@ func (f brakeFlags) deployed(ctx context.Context) (*brakeTarget, error) {
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
 	}
+	for _, function := range c.Functions {
+		// Of what another contract has, no method would be closed.
+		if brake.Undeployed(api, function) == "" {
+			return nil, badUsage(fmt.Errorf("%s stops %s, which this contract doesn't have: name the one that was deployed with --contract dist/contract.json", f.Function, function))
+		}
+	}
 	table, err := env.Required(boot.AccountsTable)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))

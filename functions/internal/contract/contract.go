@@ -213,8 +213,8 @@ func (a *API) ByFunction(name string) []*Operation {
 
 // raw is the part of an OpenAPI document that Parse reads.
 type raw struct {
-	Paths    map[string]map[string]json.RawMessage `json:"paths"`
-	Security []map[string][]string                 `json:"security"`
+	Paths    map[string]pathItem   `json:"paths"`
+	Security []map[string][]string `json:"security"`
 
 	Composites []struct {
 		Name        string          `json:"name"`
@@ -289,6 +289,24 @@ func Parse(doc []byte) (*API, error) {
 	return api, api.addComposites(r, schemas)
 }
 
+// pathItem has a field for each method, so that a contract is decoded in one go.
+type pathItem struct {
+	Get     *rawOperation `json:"get"`
+	Put     *rawOperation `json:"put"`
+	Post    *rawOperation `json:"post"`
+	Delete  *rawOperation `json:"delete"`
+	Patch   *rawOperation `json:"patch"`
+	Head    *rawOperation `json:"head"`
+	Options *rawOperation `json:"options"`
+	Any     *rawOperation `json:"x-amazon-apigateway-any-method"`
+}
+
+func (p pathItem) operations() map[string]*rawOperation {
+	return map[string]*rawOperation{
+		"GET": p.Get, "PUT": p.Put, "POST": p.Post, "DELETE": p.Delete, "PATCH": p.Patch, "HEAD": p.Head, "OPTIONS": p.Options, anyMethod: p.Any,
+	}
+}
+
 // methods maps those members of a path item that are operations to their HTTP methods.
 var methods = map[string]string{
 	"get": "GET", "put": "PUT", "post": "POST", "delete": "DELETE", "patch": "PATCH",
@@ -297,12 +315,11 @@ var methods = map[string]string{
 
 func (a *API) addOperations(r raw, schemas *resolver) error {
 	for path, item := range r.Paths {
-		for member, value := range item {
-			method, ok := methods[member]
-			if !ok {
+		for method, described := range item.operations() {
+			if described == nil {
 				continue
 			}
-			op, err := newOperation(method, path, value, len(r.Security) > 0, schemas)
+			op, err := newOperation(method, path, *described, len(r.Security) > 0, schemas)
 			if err != nil {
 				return fmt.Errorf("contract: %s %s: %w", method, path, err)
 			}
@@ -326,11 +343,7 @@ func (a *API) addOperations(r raw, schemas *resolver) error {
 	return nil
 }
 
-func newOperation(method, path string, value json.RawMessage, secured bool, schemas *resolver) (*Operation, error) {
-	var r rawOperation
-	if err := json.Unmarshal(value, &r); err != nil {
-		return nil, err
-	}
+func newOperation(method, path string, r rawOperation, secured bool, schemas *resolver) (*Operation, error) {
 	op := &Operation{
 		ID: r.OperationID, Method: method, Path: path,
 		Summary: r.Summary, Description: r.Description,

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -248,6 +249,12 @@ func (m merger) addPaths() error {
 // checkOperation sees what an operation says of itself, and gives one with a backend its
 // function.
 func (m merger) checkOperation(op map[string]any, tags map[string]bool) error {
+	if err := rightTypes(op); err != nil {
+		return err
+	}
+	if len(object(op["responses"])) == 0 {
+		return errors.New("responses is missing: describe the answer with status \"200\"")
+	}
 	if id, _ := op["operationId"].(string); !operationID.MatchString(id) {
 		return errors.New("operationId: write CATEGORY.NAME, each of lower-case letters, digits and _")
 	}
@@ -274,6 +281,26 @@ func (m merger) checkOperation(op map[string]any, tags map[string]bool) error {
 		return fmt.Errorf("x-sekisho.function %s: use 1 to 32 lower-case letters, digits, - and _, beginning with a letter", function)
 	}
 	return nil
+}
+
+// kinds are those of the members of an operation.
+var kinds = map[reflect.Kind]string{
+	reflect.String: "a text", reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Slice: "a list",
+	reflect.Struct: "an object", reflect.Map: "an object", reflect.Pointer: "true or false",
+}
+
+// rightTypes says which member of an operation is of another type than it should be.
+func rightTypes(op map[string]any) error {
+	encoded, err := json.Marshal(op)
+	if err != nil {
+		return err
+	}
+	var r rawOperation
+	err = json.Unmarshal(encoded, &r)
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		return fmt.Errorf("%s: write %s, not a %s", wrong.Field, kinds[wrong.Type.Kind()], wrong.Value)
+	}
+	return err
 }
 
 func (m merger) checkBackendOperation(op, ours map[string]any, backend string) error {

@@ -84,6 +84,8 @@ func TestMergeRefuses(t *testing.T) {
 		"no backend":           {tools(get("/a", "orders.a", "x-sekisho: { units: 1 }")), "x-sekisho names a backend or a function"},
 		"both":                 {tools(get("/a", "orders.a", "x-sekisho: { units: 1, backend: orders, function: a }")), "x-sekisho names a backend or a function"},
 		"no units":             {tools(get("/a", "orders.a", "x-sekisho: { backend: orders }")), "x-sekisho.units is missing"},
+		"units as text":        {tools(get("/a", "orders.a", "x-sekisho: { backend: orders, units: one }")), "GET /a (orders.a): x-sekisho.units: write a whole number, not a string"},
+		"no responses":         {tools(get("/a", "orders.a", "responses:")), "GET /a (orders.a): responses is missing"},
 		"negative units":       {tools(get("/a", "orders.a", "x-sekisho: { backend: orders, units: -1 }")), "units must not be negative"},
 		"a backend of nothing": {tools(get("/a", "orders.a", "x-sekisho: { function: a, units: 1 }")), "x-sekisho-backends.orders: no operation names it: take it out"},
 		"a resource":           {tools(get("/a", "orders.a", "x-sekisho: { backend: orders, units: 1, resource: /b }")), "x-sekisho.resource is what the merge finds out"},

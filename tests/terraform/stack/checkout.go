@@ -4,6 +4,7 @@ package stack
 
 import (
 	"archive/zip"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -123,8 +124,8 @@ func Functions(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// PlaceholderZips writes a zip for each function into dist, and which contract of the checkout
-// they would have been built from: Terraform needs them to be there, and the emulator runs none.
+// PlaceholderZips writes a zip for each function's program into dist, and the contract of the checkout
+// that they would hold: Terraform needs them to be there, and the emulator runs none.
 func PlaceholderZips(checkout, dist string, functions []string) error {
 	contract, err := os.ReadFile(filepath.Join(checkout, Contract))
 	if err != nil {
@@ -136,7 +137,14 @@ func PlaceholderZips(checkout, dist string, functions []string) error {
 	if err := os.WriteFile(filepath.Join(dist, "contract.sha256"), fmt.Appendf(nil, "%x\n", sha256.Sum256(contract)), 0o644); err != nil {
 		return err
 	}
+	var described struct {
+		Table map[string]struct{ Binary string } `json:"x-sekisho-functions"`
+	}
+	if err := json.Unmarshal(contract, &described); err != nil {
+		return fmt.Errorf("read the contract: %w", err)
+	}
 	for _, name := range functions {
+		name = cmp.Or(described.Table[name].Binary, name)
 		if err := placeholder(filepath.Join(dist, name+".zip"), name); err != nil {
 			return fmt.Errorf("write a zip for %s: %w", name, err)
 		}
