@@ -125,6 +125,9 @@ func (im *importer) run() ([]byte, error) {
 		return nil, err
 	}
 	im.report.Operations = len(ops)
+	if len(ops) == 0 && im.doc.root.has("webhooks") {
+		return nil, errors.New("the description has only webhooks: they are calls that the backend makes, and there is none to make to it")
+	}
 	if len(ops) == 0 {
 		return nil, errors.New("the description has no operation that could be a tool: #/paths has none with a method of GET, PUT, POST, DELETE or PATCH")
 	}
