@@ -133,7 +133,10 @@ func (im *importer) addParameter(a *arguments, s *shaper, p parameter, name stri
 		s.notes(LeftOut, fmt.Sprintf("more than %d arguments", mostArguments), p.name, "")
 		return
 	}
-	a.sent[p.in+" "+p.name], a.sent[p.in+" "+lower] = true, p.in == "header" || a.sent[p.in+" "+lower]
+	a.sent[p.in+" "+p.name] = true
+	if p.in == "header" {
+		a.sent["header "+lower] = true
+	}
 	made := s.parameterSchema(p, n, v)
 	a.add(s, p, made, name)
 }

@@ -125,14 +125,21 @@ func (im *importer) run() ([]byte, error) {
 		return nil, err
 	}
 	im.report.Operations = len(ops)
+	if len(ops) == 0 && im.doc.root.has("webhooks") {
+		return nil, errors.New("the description has only webhooks: they are calls that the backend makes, and there is none to make to it")
+	}
 	if len(ops) == 0 {
 		return nil, errors.New("the description has no operation that could be a tool: #/paths has none with a method of GET, PUT, POST, DELETE or PATCH")
 	}
 	im.backend = im.chooseBackend()
 	im.credentials = im.doc.auth(im.report, im.backend)
 	tools := im.choose(ops)
-	if len(tools) == 0 {
+	if len(tools) == 0 && im.filters.any() {
 		return nil, fmt.Errorf("none of its %d operations is left: see --include, --exclude and --read-only", len(ops))
+	}
+	if len(tools) == 0 {
+		_, _, why := ops[0].body()
+		return nil, fmt.Errorf("none of its %d operations can be a tool: only JSON, forms and text are sent, and of %s %s", len(ops), ops[0].key, why)
 	}
 	im.place(tools)
 	im.routes(tools)
@@ -356,6 +363,8 @@ func newFilter(text string) (func(*operation, string) bool, error) {
 	}
 	return nil, fmt.Errorf("%q: choose operations by tag:NAME, path:/PATH or name:NAME, each with * for any text", text)
 }
+
+func (f filters) any() bool { return f.readOnly || len(f.include)+len(f.exclude) > 0 }
 
 func (f filters) take(op *operation, id string) bool {
 	if f.readOnly && op.method != "GET" {
