@@ -127,6 +127,8 @@ locals {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
+        SEKISHO_LISTING         = var.settings.listing
+        SEKISHO_LISTING_TOKENS  = var.settings.listing_budget == null ? "" : tostring(var.settings.listing_budget)
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })

@@ -111,6 +111,8 @@ variable "settings" {
       - denial_memory_seconds: how long an instance remembers a used-up key.
       - allowed_origins: web pages that may call /mcp from a browser.
       - tool_names: how tools are listed over MCP: underscore (calendar_holidays) or canonical (calendar.holidays), which some clients refuse.
+      - listing: which tools a list over MCP names: all, search (a few, with which the others are found) or auto (all, unless they would take more of a model's tokens than listing_budget).
+      - listing_budget: tokens, as `sekisho tools` estimates them; null for 10,000.
       - log_level: debug, info, warn or error.
   EOT
   type = object({
@@ -119,6 +121,8 @@ variable "settings" {
     denial_memory_seconds = optional(number, 3)
     allowed_origins       = optional(list(string), [])
     tool_names            = optional(string, "underscore")
+    listing               = optional(string, "auto")
+    listing_budget        = optional(number)
     log_level             = optional(string, "info")
   })
   default  = {}
@@ -145,6 +149,16 @@ variable "settings" {
   validation {
     condition     = contains(["underscore", "canonical"], var.settings.tool_names)
     error_message = "settings.tool_names is underscore or canonical."
+  }
+
+  validation {
+    condition     = contains(["auto", "all", "search"], var.settings.listing)
+    error_message = "settings.listing is auto, all or search."
+  }
+
+  validation {
+    condition     = var.settings.listing_budget == null ? true : var.settings.listing_budget >= 1 && floor(var.settings.listing_budget) == var.settings.listing_budget
+    error_message = "settings.listing_budget takes a whole number of tokens, 1 or more, or null."
   }
 
   validation {

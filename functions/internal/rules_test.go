@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "apikey account usage ratelimit problem brake backend outbound/... contract/... reply clientconfig tools/...", "",
+	{"domain", "apikey account usage ratelimit problem brake backend outbound/... contract/... reply clientconfig spelling toolsearch tools/...", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},
@@ -49,9 +49,11 @@ var layers = []layer{
 		"MCP reaches the tools through the REST API alone, where every call is metered"},
 	{"laptop", "laptop/...", "domain boot gateway handler mcpserver store",
 		"it runs the functions over any store, and AWS is what it stands in for"},
-	{"main", "../...", "domain boot gateway money store sqlite aws handler mcpserver laptop",
+	{"openapi", "openapi", "domain",
+		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
+	{"main", "../...", "openapi domain boot gateway money store sqlite aws handler mcpserver laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "domain boot gateway money store sqlite aws handler mcpserver laptop main",
+	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway money store sqlite aws handler mcpserver laptop main",
 		"it is for tests, and only they may import it"},
 }
 
@@ -78,10 +80,14 @@ var rules = []rule{
 		why: "SQL stays within the store that speaks it"},
 	{only: "./mcpserver/...", what: "github.com/modelcontextprotocol/go-sdk/...",
 		why: "the MCP SDK changes with its protocol, and one package follows it"},
+	{only: "./toolsearch", what: "github.com/kljensen/snowball/...",
+		why: "how words are compared is the search's business"},
 	{only: "./laptop/upstream", what: "github.com/mccutchen/go-httpbin/...",
 		why: "the small upstream is a laptop's"},
 	{never: deployed(), what: "gopkg.in/yaml.v3/...",
 		why: "a cold start doesn't wait for YAML: functions read the contract as JSON"},
+	{only: "../cmd/sekisho", what: "sekisho/functions/internal/openapi",
+		why: "descriptions of strangers are read where a person reviews what comes of them, never in a function"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",
 		why: "only the command line has flags"},
 	{only: "./store/storetest ./outbound/outboundtest", what: "testing net/http/httptest pgregory.net/rapid sekisho/tests/...",

@@ -49,7 +49,7 @@ run "wiring" {
   }
 
   assert {
-    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "underscore" })
+    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LISTING = "auto", SEKISHO_LISTING_TOKENS = "", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "underscore" })
     error_message = "What is given for a function comes on top of what it needs."
   }
 
@@ -182,7 +182,7 @@ run "refuses_wrong_values" {
     name              = ""
     plans             = { free = { monthly = -1 } }
     alerts            = { usage_percent = [80, 80] }
-    settings          = { tool_names = "dotted", log_level = "trace", upgrade_url = "http://example.com/\"" }
+    settings          = { tool_names = "dotted", listing = "some", listing_budget = 0.5, log_level = "trace", upgrade_url = "http://example.com/\"" }
     functions         = { calender = {}, mcp = { architecture = "arm" } }
     concurrency_quota = 0.5
     backends          = { external = { url = "http://api.example.com" } }

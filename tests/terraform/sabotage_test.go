@@ -24,7 +24,7 @@ var sabotages = []struct {
 	{
 		name: "a function renamed", file: stack.Contract,
 		before: `"function":"calendar"`, after: `"function":"calendars"`,
-		check: "routes", notice: "gone or changed: GET /v1/calendar/holidays calendar key",
+		check: "routes", notice: "gone or changed: GET /v1/calendar/business-day calendar key",
 	},
 	{
 		name: "the status of a gateway response changed", file: stack.Contract,

@@ -54,7 +54,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 // onlyApplied refuses flags that would make the service differ from what was applied.
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
-		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil,
+		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil, "--listing": c.Listing != nil, "--listing-budget": c.ListingBudget != nil,
 		"--backend and its options": c.backendFlags.given(),
 	} {
 		if given {

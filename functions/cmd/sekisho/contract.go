@@ -13,6 +13,7 @@ import (
 
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/contract/source"
+	"sekisho/functions/internal/mcpserver"
 )
 
 // contractCmd merges a contract of tools with the service's own, as `make build` does.
@@ -30,7 +31,7 @@ func (c contractCmd) Run(s streams) error {
 		_, err := s.out.Write(doc)
 		return err
 	}
-	if err := replaceFile(c.Out, doc); err != nil {
+	if err := replaceFile(c.Out, doc, 0o644); err != nil {
 		return badUsage(err)
 	}
 	api, err := contract.Parse(doc)
@@ -84,7 +85,10 @@ func mergedContract(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if doc, err = contract.Merge(own, doc); err != nil {
+	if doc, err = contract.Merge(own, doc); err == nil {
+		doc, err = mcpserver.Measured(doc)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return doc, nil
@@ -123,7 +127,7 @@ func (f contractFlag) keep(data string) (file string, err error) {
 	}
 	file = filepath.Join(data, contract.File)
 	if f.Contract != "" {
-		return file, badUsage(replaceFile(file, doc))
+		return file, badUsage(replaceFile(file, doc, 0o644))
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", badUsage(err)
@@ -132,14 +136,14 @@ func (f contractFlag) keep(data string) (file string, err error) {
 }
 
 // replaceFile writes a file as a whole or not at all.
-func replaceFile(path string, content []byte) error {
+func replaceFile(path string, content []byte, mode fs.FileMode) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary.Name())
 	_, err = temporary.Write(content)
-	if err := errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
+	if err := errors.Join(err, temporary.Chmod(mode), temporary.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temporary.Name(), path)

@@ -19,6 +19,7 @@ import (
 // cli is the whole command line.
 type cli struct {
 	Up        upCmd            `cmd:"" help:"Run the whole service on this laptop."`
+	Import    importCmd        `cmd:"" help:"Make a contract of tools from an OpenAPI description, or update one."`
 	Keys      keysCmd          `cmd:"" help:"Create, list, revoke and rotate API keys."`
 	Plan      planCmd          `cmd:"" help:"Move a user to another plan."`
 	Usage     usageCmd         `cmd:"" help:"Show a month's usage by key, or split it by tool."`

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sekisho/functions/internal/mcpserver"
 )
 
 // sekisho runs one command line in this process.
@@ -80,6 +82,9 @@ func TestBadSurroundings(t *testing.T) {
 		"not applied":                          {[]string{"up", "--applied", foreign}, "terraform -chdir=envs/dev output -json"},
 		"a plan applied":                       {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan can't be combined with --applied"},
 		"names besides what was applied":       {[]string{"up", "--applied", foreign, "--tool-names", "canonical"}, "--tool-names can't be combined with --applied"},
+		"a list besides what was applied":      {[]string{"up", "--applied", foreign, "--listing", "search"}, "--listing can't be combined with --applied"},
+		"no budget of a list":                  {[]string{"up", "--listing-budget", "0"}, "--listing search"},
+		"no way to list":                       {[]string{"tools", "--listing", "some"}, "search"},
 		"no form of a name":                    {[]string{"up", "--tool-names", "dotted"}, "underscore"},
 		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--per-day", "external.publish_content=2"}, "--backend and its options can't be combined with --applied"},
 		"busy port":                            {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
@@ -160,6 +165,44 @@ func TestTools(t *testing.T) {
 	if _, errs, code := sekisho(t, "tools", "--off", "calender"); code != exitUsage || !strings.Contains(errs, "calendar.holidays") {
 		t.Errorf("a misspelt category: %d %s", code, errs)
 	}
+}
+
+// TestToolsListing: which list a key gets, and why.
+func TestToolsListing(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		mode mcpserver.ListMode
+		says string
+	}{
+		{nil, mcpserver.ListAll, "tools/list names all tools, since all 13 take "},
+		{[]string{"--listing-budget", "1000"}, mcpserver.ListSearch, "tools/list names the 5 tools of search, since all 13 take "},
+		{[]string{"--listing-budget", "1000", "--off", "calendar", "--off", "convert"}, mcpserver.ListAll, "within the budget of 1000."},
+		{[]string{"--listing-budget", "1000", "--listing", "all"}, mcpserver.ListAll, "tools/list names all tools, as set"},
+		{[]string{"--listing", "search"}, mcpserver.ListSearch, "tools/list names the 5 tools of search, as set"},
+	} {
+		out, errs, code := sekisho(t, append([]string{"tools"}, c.args...)...)
+		if code != 0 || !strings.Contains(out, c.says) {
+			t.Errorf("%v: exit code %d: %s%s", c.args, code, out, errs)
+		}
+		var report toolCosts
+		out, _, _ = sekisho(t, append([]string{"tools", "--format", "json"}, c.args...)...)
+		if err := json.Unmarshal([]byte(out), &report); err != nil || report.Listing.Mode != c.mode || report.Search.Tools != 5 || report.Search.Tokens == 0 || report.Search.Tokens > 1000 {
+			t.Errorf("%v: %v: %+v", c.args, err, report)
+		}
+	}
+}
+
+// TestUpSearches: a key of a laptop whose lists search finds a tool and calls it.
+func TestUpSearches(t *testing.T) {
+	up := startUp(t, "--data", t.TempDir(), "--plan", "demo=5", "--listing", "search")
+	key := up.keys["demo"]
+	if _, list := up.send("POST", "/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); strings.Contains(list, `"name":"postal_lookup"`) || !strings.Contains(list, `"name":"utility_find_tools"`) {
+		t.Errorf("listed: %.300s", list)
+	}
+	up.tool(key, "utility_find_tools", `{"words":"address of a postal code"}`, "postal_lookup")
+	up.tool(key, "utility_describe_tool", `{"name":"postal_lookup"}`, "postal_code")
+	up.tool(key, "utility_call_tool", `{"name":"postal_lookup","arguments":"{\"postal_code\":\"100-0001\"}"}`, "千代田")
+	up.tool(key, "utility_get_usage", `{}`, `\"monthly_used\":1`)
 }
 
 // TestUpNamesTools: up lists tools in the form that it is given, and takes both in calls.

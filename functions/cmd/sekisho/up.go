@@ -35,8 +35,9 @@ type upCmd struct {
 	KeyCache time.Duration `help:"How long a key is trusted without a look at the store. AWS uses 30s; here a change is seen at once." default:"0s"`
 	// ToolNames is a pointer, so that --applied sees whether it was given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
-	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
-	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
+	listingFlags
+	Applied string `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
+	JSON    bool   `name:"json" help:"Print one line of JSON when ready."`
 }
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
@@ -50,6 +51,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err := c.checkOrigins(); err != nil {
 		return badUsage(err)
 	}
+	if err := c.listingFlags.check(); err != nil {
+		return badUsage(err)
+	}
 	env := map[string]string{
 		boot.AllowedOrigins:  strings.Join(c.Origins, ","),
 		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
@@ -57,6 +61,7 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
+	c.listingFlags.set(env)
 	described, err := c.keep(c.Data)
 	if err != nil {
 		return err

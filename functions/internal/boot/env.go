@@ -21,6 +21,8 @@ const (
 	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
 	ToolNames           = "SEKISHO_TOOL_NAMES"
+	Listing             = "SEKISHO_LISTING"
+	ListingTokens       = "SEKISHO_LISTING_TOKENS"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
 
 	// UsagePercent lists the percentages of a monthly limit whose crossing is announced, in

@@ -66,6 +66,8 @@ type Argument struct {
 	In string
 	// Style says how an array or an object is written there; "" in a JSON body.
 	Style Style
+
+	wire *wire
 }
 
 // Where a backend takes an argument.
@@ -188,7 +190,7 @@ func (c *BackendCall) addParameters(raw json.RawMessage, from *resolver) error {
 			return fmt.Errorf("parameter %v: x-sekisho-in %v: only a query parameter can go elsewhere, and only into a header", p["name"], moved)
 		}
 		name, _ := p["name"].(string)
-		if err := c.add(name, in, p); err != nil {
+		if err := c.add(name, in, p, object(p["schema"]), from); err != nil {
 			return err
 		}
 	}
@@ -214,7 +216,7 @@ func (c *BackendCall) addMembers(raw json.RawMessage, from *resolver) error {
 		if err != nil {
 			return fmt.Errorf("request body: %s: %w", name, err)
 		}
-		if err := c.add(name, InBody, member); err != nil {
+		if err := c.add(name, InBody, member, member, from); err != nil {
 			return err
 		}
 	}
@@ -222,8 +224,12 @@ func (c *BackendCall) addMembers(raw json.RawMessage, from *resolver) error {
 }
 
 // add enters an argument; described holds what the contract says of it for the backend.
-func (c *BackendCall) add(name, in string, described map[string]any) error {
+func (c *BackendCall) add(name, in string, described, schema map[string]any, from *resolver) error {
 	a := Argument{Name: name, As: name, In: in}
+	var err error
+	if a.wire, err = newWire(schema, from, 0); err != nil {
+		return fmt.Errorf("argument %s: %w", name, err)
+	}
 	if as, given := described["x-sekisho-name"]; given {
 		text, _ := as.(string)
 		if text == "" {

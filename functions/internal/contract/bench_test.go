@@ -32,7 +32,7 @@ func large(tb testing.TB, n int) []byte {
 
 // BenchmarkLoad: what a cold start reads of the default contract, and of one with 1,000
 // operations. The authorizer parses it and finds one operation, the relay also reads that one's
-// schemas and call, and mcp the schemas of all tools.
+// schemas and call, and mcp those of the tools that it lists, all of them at most.
 func BenchmarkLoad(b *testing.B) {
 	for name, doc := range map[string][]byte{"default": document, "1000": large(b, 1000)} {
 		read := func(b *testing.B, use func(*API) error) {

@@ -67,7 +67,7 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 			args[name] = list
 		}
 	}
-	return args, op.validate(s, args)
+	return args, s.Validate(args)
 }
 
 func decodeBody(body []byte, args map[string]any) error {
@@ -127,18 +127,19 @@ func (s *Schemas) bindText(args map[string]any, name, text string) error {
 // propertyPath finds an argument's name in the validator's path to a fault.
 var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
 
-// Validate reads the arguments leniently (see Schemas.read), checks them against the
-// operation's input schema, and fills in defaults. Numbers in it may be of type json.Number; they
-// become float64, or stay json.Number if they have more digits. The error is an *ArgumentError.
+// Validate is that of the operation's schemas.
 func (op *Operation) Validate(args map[string]any) error {
 	s, err := op.Schemas()
 	if err != nil {
 		return err
 	}
-	return op.validate(s, args)
+	return s.Validate(args)
 }
 
-func (op *Operation) validate(s *Schemas, args map[string]any) error {
+// Validate reads the arguments leniently (see read), checks them against the input schema, and
+// fills in defaults. Numbers in it may be of type json.Number; they become float64, or stay
+// json.Number if they have more digits. The error is an *ArgumentError.
+func (s *Schemas) Validate(args map[string]any) error {
 	for name := range args {
 		if _, ok := s.properties[name]; !ok {
 			return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such argument; " + s.known()}
@@ -155,7 +156,7 @@ func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	}
 	schema, err := s.compiled()
 	if err != nil {
-		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
+		return fmt.Errorf("contract: input schema: %w", err)
 	}
 	if err := schema.Validate(args); err != nil {
 		return s.explain(err)
@@ -197,7 +198,7 @@ func (s *Schemas) known() string {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return "this operation takes none"
+		return "there are none"
 	}
 	slices.Sort(names)
 	return "known: " + strings.Join(names, ", ")

@@ -45,6 +45,7 @@ type API struct {
 	byResource map[string]*Operation
 	routes     func() (*Routes[*Operation], error)
 	base       string // the hash of the base that it was merged with
+	sizes      json.RawMessage
 }
 
 // Operation is one method on one path.
@@ -77,8 +78,9 @@ type Operation struct {
 	Units int64
 	// Code names the operation's counter, "" where it has none; see MaxCoded.
 	Code string
-	// Tool says whether the operation is listed over MCP.
+	// Tool says whether the operation is a tool over MCP, and Listed in which lists.
 	Tool        bool
+	Listed      Listed
 	Annotations Annotations
 	// HasBody operations take a JSON body, whose members are arguments too.
 	HasBody bool
@@ -109,20 +111,43 @@ type Param struct {
 	Required bool
 }
 
-// Composite is a tool made up of calls to exempt operations.
+// Listed says in which lists of tools a tool is.
+type Listed string
+
+// The kinds of tools by where they are listed. A list is in full, or names a few tools with which
+// the others are found.
+const (
+	// ListedInFull is the default: the tool is found where it is not listed.
+	ListedInFull Listed = ""
+	// ListedAlways is a tool of every list.
+	ListedAlways Listed = "always"
+	// ListedForSearch is a tool with which others are found and called.
+	ListedForSearch Listed = "search"
+)
+
+func (l Listed) check() error {
+	switch l {
+	case ListedInFull, ListedAlways, ListedForSearch:
+		return nil
+	}
+	return fmt.Errorf("listed takes %s or %s, not %q", ListedAlways, ListedForSearch, string(l))
+}
+
+// Composite is a tool that the MCP function serves itself.
 type Composite struct {
 	Name        string
 	Category    string
+	Listed      Listed
 	Description string
 	Annotations Annotations
-	// Calls are the IDs of the operations it may call.
+	// Calls are the IDs of the exempt operations it may call.
 	Calls []string
 
-	output func() (json.RawMessage, error)
+	schemas func() (*Schemas, error)
 }
 
-// Output is the schema of the tool's answer.
-func (c *Composite) Output() (json.RawMessage, error) { return c.output() }
+// Schemas reads the tool's schemas, once.
+func (c *Composite) Schemas() (*Schemas, error) { return c.schemas() }
 
 // GatewayResponse is an answer of API Gateway's own.
 type GatewayResponse struct {
@@ -200,9 +225,11 @@ type raw struct {
 	Composites []struct {
 		Name        string          `json:"name"`
 		Category    string          `json:"category"`
+		Listed      Listed          `json:"listed"`
 		Description string          `json:"description"`
 		Annotations Annotations     `json:"annotations"`
 		Calls       []string        `json:"calls"`
+		Input       json.RawMessage `json:"input"`
 		Output      json.RawMessage `json:"output"`
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
@@ -212,6 +239,7 @@ type raw struct {
 	Limits           Limits                       `json:"x-sekisho-limits"`
 	Backends         map[string]Backend           `json:"x-sekisho-backends"`
 	Base             string                       `json:"x-sekisho-base"`
+	Sizes            json.RawMessage              `json:"x-sekisho-list-sizes"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -234,6 +262,7 @@ type rawOperation struct {
 		Units       int64           `json:"units"`
 		Code        string          `json:"code"`
 		Tool        bool            `json:"tool"`
+		Listed      Listed          `json:"listed"`
 		Braked      bool            `json:"braked"`
 		Annotations Annotations     `json:"annotations"`
 	} `json:"x-sekisho"`
@@ -256,6 +285,7 @@ func Parse(doc []byte) (*API, error) {
 		Limits:           r.Limits,
 		Backends:         r.Backends,
 		base:             r.Base,
+		sizes:            r.Sizes,
 		byID:             map[string]*Operation{},
 		byResource:       map[string]*Operation{},
 	}
@@ -331,7 +361,7 @@ func newOperation(method, path string, r rawOperation, secured bool, schemas *re
 		Resource: cmp.Or(r.Sekisho.Resource, path),
 		Function: r.Sekisho.Function, Backend: r.Sekisho.Backend,
 		PerDay: r.Sekisho.PerDay, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
-		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
+		Tool: r.Sekisho.Tool, Listed: r.Sekisho.Listed, Annotations: r.Sekisho.Annotations,
 		Integration: r.Integration, Braked: r.Sekisho.Braked,
 		Public: !secured,
 	}
@@ -340,6 +370,9 @@ func newOperation(method, path string, r rawOperation, secured bool, schemas *re
 	}
 	if op.PerDay < 0 || op.PerDay > 0 && op.Backend == "" {
 		return nil, fmt.Errorf("x-sekisho.per_day %d: write 1 or more, for an operation of a backend", op.PerDay)
+	}
+	if err := op.Listed.check(); err != nil {
+		return nil, err
 	}
 	if op.Units < 0 {
 		return nil, fmt.Errorf("units must not be negative, not %d", op.Units)
@@ -392,15 +425,18 @@ func (a *API) addComposites(r raw, schemas *resolver) error {
 				return fmt.Errorf("contract: composite tool %s calls %s, which is counted", c.Name, id)
 			}
 		}
+		if err := c.Listed.check(); err != nil {
+			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
+		}
 		a.Composites = append(a.Composites, &Composite{
-			Name: c.Name, Category: c.Category, Description: c.Description,
+			Name: c.Name, Category: c.Category, Listed: c.Listed, Description: c.Description,
 			Annotations: c.Annotations, Calls: c.Calls,
-			output: sync.OnceValues(func() (json.RawMessage, error) {
-				output, err := schemas.encoded(c.Output)
+			schemas: sync.OnceValues(func() (*Schemas, error) {
+				made, err := compositeSchemas(c.Input, c.Output, schemas)
 				if err != nil {
 					return nil, fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
 				}
-				return output, nil
+				return made, nil
 			}),
 		})
 	}
@@ -415,8 +451,12 @@ func (a *API) CheckSchemas() error {
 		}
 	}
 	for _, c := range a.Composites {
-		if _, err := c.Output(); err != nil {
+		s, err := c.Schemas()
+		if err != nil {
 			return err
+		}
+		if _, err := s.compiled(); err != nil {
+			return fmt.Errorf("contract: composite tool %s: input schema: %w", c.Name, err)
 		}
 	}
 	return nil

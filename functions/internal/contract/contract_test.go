@@ -33,11 +33,16 @@ func TestDescriptionIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What a list of the tools takes is measured by mcpserver, which go generate runs next.
+	have, err := WithListSizes(document, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sum := sha256.Sum256(baseJSON)
 	for name, file := range map[string]struct{ want, have []byte }{
 		"base.yaml":   {wantBase, base},
 		"base.sha256": {[]byte(hex.EncodeToString(sum[:8]) + "\n"), []byte(baseHash)},
-		File:          {merged, document},
+		File:          {merged, have},
 	} {
 		if *update {
 			if err := os.WriteFile(name, file.want, 0o644); err != nil {

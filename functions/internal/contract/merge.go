@@ -233,6 +233,8 @@ func (m merger) addPaths() error {
 			if other := object(into[member]); other != nil {
 				return fmt.Errorf("%s %s is %v in the contract of tools and %v in the service's own: give yours another path", method, path, op["operationId"], other["operationId"])
 			}
+			delete(op, "x-sekisho-source") // what an import needs to know when it is run again
+			delete(op, "x-sekisho-imported")
 			into[member] = op
 		}
 	}

@@ -172,13 +172,13 @@ func TestCall(t *testing.T) {
 			Method: "PUT", Path: "/v2/orders/{orderId}:update", Body: BodyJSON,
 			Query: map[string]string{"api-version": "2024-01"}, Headers: map[string]string{"Accept": "application/vnd.github+json"},
 			Arguments: []Argument{
-				{"order_id", "orderId", InPath, Comma}, {"x_trace", "X-Trace", InHeader, Comma}, {"tags", "tags", InQuery, Brackets},
-				{"filter", "filter", InQuery, Deep}, {"page", "page[number]", InQuery, Form}, {"at", "at", InBody, ""}, {"note", "Note", InBody, ""},
+				{"order_id", "orderId", InPath, Comma, nil}, {"x_trace", "X-Trace", InHeader, Comma, nil}, {"tags", "tags", InQuery, Brackets, nil},
+				{"filter", "filter", InQuery, Deep, nil}, {"page", "page[number]", InQuery, Form, nil}, {"at", "at", InBody, "", nil}, {"note", "Note", InBody, "", nil},
 			},
 		},
-		"orders.form":  {Method: "POST", Path: "/forms", Body: BodyForm, Arguments: []Argument{{"ids", "ids", InBody, Form}}},
-		"orders.text":  {Method: "PUT", Path: "/blob", Body: BodyText, Arguments: []Argument{{"body", "body", InBody, ""}}},
-		"orders.plain": {Method: "GET", Path: "/plain/{A-A}/{b}/", Arguments: []Argument{{"a", "A-A", InPath, Comma}, {"b", "b", InPath, Comma}}},
+		"orders.form":  {Method: "POST", Path: "/forms", Body: BodyForm, Arguments: []Argument{{"ids", "ids", InBody, Form, nil}}},
+		"orders.text":  {Method: "PUT", Path: "/blob", Body: BodyText, Arguments: []Argument{{"body", "body", InBody, "", nil}}},
+		"orders.plain": {Method: "GET", Path: "/plain/{A-A}/{b}/", Arguments: []Argument{{"a", "A-A", InPath, Comma, nil}, {"b", "b", InPath, Comma, nil}}},
 	} {
 		got, err := api.Operation(id).Call()
 		if err != nil {

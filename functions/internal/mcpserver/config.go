@@ -3,7 +3,7 @@
 //
 // The official SDK speaks the protocol. A request passes, in this order: a guard that
 // answers what needs no protocol (methods, origins, broken bodies), the check of the API
-// key, and inside the SDK a middleware that hides the tools which the key has switched off.
+// key, and inside the SDK a middleware that puts in the tools which the key has on.
 // A tool call becomes an HTTP request to the REST API with the caller's key, so that it
 // passes the same authorizer as a direct call; nothing is metered here.
 //
@@ -14,6 +14,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,10 @@ type Config struct {
 	Free *ratelimit.Budget
 	// ToolNames is Underscore where empty.
 	ToolNames ToolNames
-	Log       *zap.Logger
+	// Listing is ListAuto where empty, ListingTokens DefaultListingTokens where zero.
+	Listing       ListMode
+	ListingTokens int
+	Log           *zap.Logger
 	// Version of the server, as clients see it.
 	Version string
 	// Now is the clock of the log's durations; nil: time.Now.
@@ -94,6 +98,10 @@ func (c Config) withDefaults() (Config, error) {
 	case Canonical, Underscore:
 	default:
 		return c, fmt.Errorf("mcpserver: tool names %q: use %s or %s", c.ToolNames, Canonical, Underscore)
+	}
+	c.Listing, c.ListingTokens = cmp.Or(c.Listing, ListAuto), cmp.Or(c.ListingTokens, DefaultListingTokens)
+	if err := c.Listing.check(); err != nil {
+		return c, err
 	}
 	if c.BaseURL == nil {
 		c.BaseURL = eventBaseURL
@@ -149,7 +157,7 @@ func (s *server) lambda() gateway.Func {
 }
 
 // FromEnv builds the function "mcp" of a deployment. Its environment says how long a key is
-// trusted, which web origins may call, and how tools are named. client may be nil.
+// trusted, which web origins may call, and how tools are named and listed. client may be nil.
 func FromEnv(open store.Open, client *http.Client) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
 		api, err := contract.Load(rt.Env)
@@ -164,6 +172,10 @@ func FromEnv(open store.Open, client *http.Client) boot.Build {
 		if err != nil {
 			return nil, err
 		}
+		tokens, err := rt.Env.Int(boot.ListingTokens, DefaultListingTokens)
+		if err != nil {
+			return nil, err
+		}
 		handle, err := Handler(Config{
 			API:            api,
 			Authenticator:  account.NewAuthenticator(s.Accounts(), rt.Now, cache),
@@ -171,6 +183,8 @@ func FromEnv(open store.Open, client *http.Client) boot.Build {
 			Free:           ratelimit.NewBudget(usage.FreeRate),
 			AllowedOrigins: rt.Env.List(boot.AllowedOrigins),
 			ToolNames:      ToolNames(rt.Env(boot.ToolNames)),
+			Listing:        ListMode(rt.Env(boot.Listing)),
+			ListingTokens:  tokens,
 			Log:            rt.Log,
 			Version:        boot.Version(),
 			Now:            rt.Now,

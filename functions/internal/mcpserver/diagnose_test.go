@@ -87,11 +87,11 @@ func validDiagnosis(t *testing.T, body json.RawMessage) {
 		t.Fatal(err)
 	}
 	var schema jsonschema.Schema
-	output, err := api.Composites[0].Output()
+	schemas, err := api.Composites[0].Schemas()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(output, &schema); err != nil {
+	if err := json.Unmarshal(schemas.Output, &schema); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := schema.Resolve(nil)

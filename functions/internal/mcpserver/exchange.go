@@ -27,6 +27,8 @@ type exchange struct {
 	method string
 	key    account.Key
 	secret string
+	// called is the tool that tools/call names.
+	called *tool
 
 	mu sync.Mutex // the SDK serves in goroutines of its own
 	// tool is its canonical name; empty for other methods, and for an unknown tool.
@@ -108,7 +110,7 @@ func (s *server) unclear(x *exchange, code problem.Code, detail string) *problem
 	if op == nil {
 		return p
 	}
-	p.Hint = s.names.Replace("The call was sent and may be charged: utility.get_usage shows what is used. ")
+	p.Hint = s.tools.names.Replace("The call was sent and may be charged: utility.get_usage shows what is used. ")
 	switch {
 	case !op.Annotations.ReadOnlyHint:
 		p.Classification, p.Retryable, p.RetryAfter = problem.Unknown, false, -1
