@@ -205,6 +205,7 @@ type raw struct {
 	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
 	Limits           Limits                       `json:"x-sekisho-limits"`
 	Backends         map[string]Backend           `json:"x-sekisho-backends"`
+	Components       json.RawMessage              `json:"components"`
 	Base             string                       `json:"x-sekisho-base"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
@@ -252,7 +253,7 @@ func Parse(doc []byte) (*API, error) {
 		byResource:       map[string]*Operation{},
 	}
 	api.routes = sync.OnceValues(api.newRoutes)
-	schemas := newResolver(doc)
+	schemas := newResolver(r.Components)
 	if err := api.addOperations(r, schemas); err != nil {
 		return nil, err
 	}

@@ -15,12 +15,13 @@ type resolver struct {
 	root func() (map[string]any, error)
 }
 
-// newResolver decodes doc when the first reference is followed.
-func newResolver(doc []byte) *resolver {
+// newResolver decodes the components when the first reference is followed; references lead nowhere
+// else.
+func newResolver(components json.RawMessage) *resolver {
 	return &resolver{root: sync.OnceValues(func() (map[string]any, error) {
-		var root map[string]any
-		err := json.Unmarshal(doc, &root)
-		return root, err
+		var decoded map[string]any
+		err := decode(components, &decoded)
+		return map[string]any{"components": decoded}, err
 	})}
 }
 
