@@ -7,7 +7,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"sekisho/functions/internal/contract/source"
 )
 
 // tools makes a contract of tools with one backend, orders, and operations of it as YAML.
@@ -36,8 +39,14 @@ func operation(method, path, id string, more ...string) string {
 // merge merges YAML with the service's own.
 func merge(t testing.TB, text string) ([]byte, error) {
 	t.Helper()
-	return Merge(asJSON(t, base), asJSON(t, []byte(text)))
+	own, err := baseJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Merge(own, asJSON(t, []byte(text)))
 }
+
+var baseJSON = sync.OnceValues(func() ([]byte, error) { return source.JSON(base) })
 
 func merged(t testing.TB, text string) *API {
 	t.Helper()
