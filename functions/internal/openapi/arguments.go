@@ -232,6 +232,9 @@ func (im *importer) addBody(a *arguments, s *shaper, t *tool) {
 	if media, _, _ := strings.Cut(c.media, ";"); kind == "json" && media != "application/json" && !strings.Contains(media, "*") {
 		a.headers["Content-Type"] = clean(media, 80)
 	}
+	if strings.HasPrefix(strings.ToLower(c.media), "multipart/") {
+		s.notes(Simplified, "multipart without files: sent as an URL-encoded form; check that the backend takes it", "body", "")
+	}
 	whole := &schema{kind: "string", text: firstText(brief(t.op.bodyText, longArgument), "The body, as text.")}
 	if kind != "text" {
 		if c.schema.object() == nil {

@@ -41,6 +41,7 @@ type content struct {
 	media    string
 	schema   node
 	encoding node // how fields of a form are written
+	files    bool // in a multipart body: what only that can carry
 }
 
 // MaxOperations is more than any known description has: Microsoft Graph has 22,361.
@@ -118,7 +119,7 @@ func (d *document) operation(r *Report, method, path string, item, n node) *oper
 	}
 	op.bodyRequired, op.bodyText = body.is("required"), body.text("description")
 	for media, c := range body.get("content").members() {
-		op.bodies = append(op.bodies, content{media, c.get("schema"), c.get("encoding")})
+		op.bodies = append(op.bodies, content{media, c.get("schema"), c.get("encoding"), d.hasFiles(c.get("schema"))})
 	}
 	return op
 }
@@ -242,9 +243,30 @@ func (d *document) addForm(op *operation, consumes []string) {
 		media = "multipart/form-data"
 	}
 	op.bodyRequired = op.bodyRequired || len(required) > 0
-	op.bodies = append(op.bodies, content{media: media, schema: node{form, map[string]any{
-		"type": "object", "properties": properties, "required": required,
-	}}})
+	whole := node{form, map[string]any{"type": "object", "properties": properties, "required": required}}
+	op.bodies = append(op.bodies, content{media: media, schema: whole, files: d.hasFiles(whole)})
+}
+
+// hasFiles says that a form has fields that are files, or that nobody knows its fields.
+func (d *document) hasFiles(form node) bool {
+	form, err := d.follow(form)
+	fields := form.get("properties")
+	if err != nil || len(fields.object()) == 0 || form.has("allOf") {
+		return true
+	}
+	for _, field := range fields.members() {
+		field, err := d.follow(field)
+		items, itemsErr := d.follow(field.get("items"))
+		if err != nil || itemsErr != nil {
+			return true
+		}
+		for _, n := range []node{field, items} {
+			if n.text("type") == "file" || n.text("format") == "binary" || n.has("contentMediaType") || n.has("contentEncoding") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isJSON: application/json, and all that is JSON by its suffix.
@@ -270,6 +292,8 @@ func (op *operation) body() (c content, kind, why string) {
 			rank, k = 3, "form"
 		case strings.HasPrefix(media, "text/") && !strings.Contains(media, "xml"):
 			rank, k = 2, "text"
+		case media == "multipart/form-data" && !b.files:
+			rank, k = 1, "form"
 		default:
 			refused = append(refused, media)
 		}
