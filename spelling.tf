@@ -7,7 +7,6 @@ locals {
       plans         = var.plans
       alerts        = var.alerts
       settings      = var.settings
-      upstream      = var.upstream
       backends      = var.backends
       functions     = var.functions
       api           = var.api
