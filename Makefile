@@ -10,9 +10,10 @@ bin/sekisho:
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w $$(scripts/version --ldflags)" -o $@ ./functions/cmd/sekisho
 
-# Lambda zips in dist/, for terraform.
+# Lambda zips in dist/, for terraform. With a contract of your own: make build CONTRACT=api.yaml.
+CONTRACT ?=
 build:
-	scripts/build
+	CONTRACT=$(CONTRACT) scripts/build
 
 test:
 	scripts/test
@@ -36,7 +37,7 @@ fmt:
 	gofmt -w functions tests scripts
 	terraform fmt -recursive .
 
-# Files that are made from others: the contract as JSON.
+# Files that are made from others: the merged contract, and what other packages say in it.
 generate:
 	go generate ./...
 

@@ -1,16 +1,26 @@
 # Which functions there are, and what each gets. The contract says which functions serve it and,
 # in x-sekisho-functions, what they run with; one that is not listed below has no rights to any
 # table and no environment of its own. So a new tool needs no line of Terraform, until it wants
-# something that the others don't.
+# something that the others don't. Those of backends get what `backends` says.
 
 locals {
-  contract_path = coalesce(var.api.contract, "${path.module}/functions/internal/contract/openapi.yaml")
-  contract      = yamldecode(file(local.contract_path))
+  # Without a build the default contract takes its place, so that a plan gets as far as the guard
+  # that asks for one.
+  contract_path = coalesce(var.api.contract, "${var.dist}/contract.json")
+  contract_file = fileexists(local.contract_path) ? local.contract_path : "${path.module}/functions/internal/contract/contract.json"
+  contract      = jsondecode(file(local.contract_file))
 
   plan_bounds = local.contract.x-sekisho-limits.plan
 
-  operations = flatten([for path, item in local.contract.paths : [for verb, operation in item : merge(operation, { path = path, verb = upper(verb) }) if can(operation.responses)]])
-  served     = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
+  operations = flatten([for path, item in local.contract.paths : [
+    for verb, operation in item : merge(operation, {
+      path     = path
+      verb     = upper(verb)
+      resource = try(operation.x-sekisho.resource, path)
+      any      = verb == "x-amazon-apigateway-any-method" || try(endswith(operation.x-sekisho.resource, "+}"), false)
+    }) if can(operation.responses)
+  ]])
+  served = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
   names = toset(concat(["authorizer", "settle"], local.served))
 
@@ -20,17 +30,15 @@ locals {
   # Every method of the stage, as API Gateway throttles it: ANY is a method for each verb, and each
   # of them has the throttle to itself.
   verbs = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
-  methods = merge(flatten([
-    for path, item in local.contract.paths : [
-      for member, operation in item : {
-        for verb in member == "x-amazon-apigateway-any-method" ? local.verbs : [upper(member)] : "${verb} ${path}" => {
-          function = try(operation.x-sekisho.function, null)
-          key      = length(try(operation.security, local.contract.security)) > 0
-          closed   = try(operation.x-sekisho.braked, contains(local.brake.functions, operation.x-sekisho.function), false)
-        }
-      } if can(operation.responses) && (local.elsewhere == null || try(operation.x-sekisho.function, "") != local.elsewhere)
-    ]
-  ])...)
+  methods = merge([
+    for operation in local.operations : {
+      for verb in operation.any ? local.verbs : [operation.verb] : "${verb} ${operation.resource}" => {
+        function = try(operation.x-sekisho.function, null)
+        key      = length(try(operation.security, local.contract.security)) > 0
+        closed   = try(operation.x-sekisho.braked, contains(local.brake.functions, operation.x-sekisho.function), false)
+      }
+    } if local.elsewhere == null || try(operation.x-sekisho.function, "") != local.elsewhere
+  ]...)
 
   # What starts a function.
   started_by = merge(
@@ -58,6 +66,9 @@ locals {
       alias           = local.started_by[name] != "proxy" # its list of tools follows the routes
     }
   }
+
+  # The program of a function: those of backends share one.
+  binaries = { for name, entry in local.table : name => try(entry.binary, name) }
 
   # Whether mcp is invoked for streams.
   streams = var.mcp.streaming || var.mcp.door == "url"
@@ -146,33 +157,14 @@ locals {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
+        SEKISHO_LISTING         = var.settings.listing
+        SEKISHO_LISTING_TOKENS  = var.settings.listing_budget == null ? "" : tostring(var.settings.listing_budget)
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
       statements = local.direct ? local.dispatching.statements : [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
       ]
-    }
-
-    # Without an upstream it only says so, and needs nothing.
-    external = {
-      environment = {
-        SEKISHO_USAGE_TABLE              = module.usage.names.usage
-        SEKISHO_UPSTREAM_URL             = var.upstream.url == null ? "" : var.upstream.url
-        SEKISHO_UPSTREAM_TOKEN_PARAMETER = var.upstream.token_parameter == null ? "" : var.upstream.token_parameter
-        SEKISHO_UPSTREAM_BURST           = tostring(var.upstream.burst)
-        SEKISHO_UPSTREAM_RATE_PER_SECOND = tostring(var.upstream.rate_per_second)
-        SEKISHO_PUBLISH_PER_DAY          = tostring(var.upstream.publish_per_day)
-        SEKISHO_UPSTREAM_TIMEOUT_SECONDS = tostring(var.upstream.timeout_seconds)
-      }
-      statements = var.upstream.url == null ? [] : concat(
-        [{ actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] }],
-        var.upstream.token_parameter == null ? [] : [{
-          actions   = ["ssm:GetParameter"]
-          resources = ["arn:${local.location.partition}:ssm:${local.location.region}:${local.location.account_id}:parameter/${trimprefix(var.upstream.token_parameter, "/")}"]
-        }],
-        var.upstream.token_key_arn == null ? [] : [{ actions = ["kms:Decrypt"], resources = [var.upstream.token_key_arn] }],
-      )
     }
 
     # A transaction needs the permissions of its parts.
@@ -193,10 +185,11 @@ locals {
       runtime              = local.runtimes[name]
       reserved_concurrency = coalesce(given.reserved_concurrency, -1)
       traffic              = given.traffic
-      statements           = try(local.definitions[name].statements, [])
+      statements           = try(local.relays[name].statements, local.definitions[name].statements, [])
+      vpc                  = try(local.relays[name].vpc, contains(try(var.account.vpc.functions, []), name) ? var.account.vpc : null)
       environment = merge(
         { SEKISHO_LOG_LEVEL = var.settings.log_level },
-        try(local.definitions[name].environment, {}),
+        try(local.relays[name].environment, local.definitions[name].environment, {}),
         given.environment,
       )
     }

@@ -82,8 +82,8 @@ module "function" {
   for_each = local.functions
 
   name                 = "${var.name}-${each.key}"
-  zip                  = "${var.dist}/${each.key}.zip"
-  location             = merge(local.location, { vpc = contains(try(var.account.vpc.functions, []), each.key) ? var.account.vpc : null })
+  zip                  = "${var.dist}/${local.binaries[each.key]}.zip"
+  location             = merge(local.location, { vpc = each.value.vpc })
   runtime              = each.value.runtime
   environment          = each.value.environment
   statements           = each.value.statements
@@ -98,7 +98,7 @@ module "api" {
   source = "./modules/api"
 
   name     = var.name
-  contract = local.contract_path
+  contract = local.contract_file
   location = local.location
   stage    = var.api.stage
   throttle = merge(var.api.throttle, { braked = module.brake.on, methods = local.throttled })

@@ -8,7 +8,7 @@ locals {
       alerts        = var.alerts
       settings      = var.settings
       mcp           = var.mcp
-      upstream      = var.upstream
+      backends      = var.backends
       functions     = var.functions
       api           = var.api
       tables        = var.tables

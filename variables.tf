@@ -111,6 +111,8 @@ variable "settings" {
       - denial_memory_seconds: how long an instance remembers a used-up key.
       - allowed_origins: web pages that may call /mcp from a browser.
       - tool_names: how tools are listed over MCP: underscore (calendar_holidays) or canonical (calendar.holidays), which some clients refuse.
+      - listing: which tools a list over MCP names: all, search (a few, with which the others are found) or auto (all, unless they would take more of a model's tokens than listing_budget).
+      - listing_budget: tokens, as `sekisho tools` estimates them; null for 10,000.
       - log_level: debug, info, warn or error.
   EOT
   type = object({
@@ -119,6 +121,8 @@ variable "settings" {
     denial_memory_seconds = optional(number, 3)
     allowed_origins       = optional(list(string), [])
     tool_names            = optional(string, "underscore")
+    listing               = optional(string, "auto")
+    listing_budget        = optional(number)
     log_level             = optional(string, "info")
   })
   default  = {}
@@ -145,6 +149,16 @@ variable "settings" {
   validation {
     condition     = contains(["underscore", "canonical"], var.settings.tool_names)
     error_message = "settings.tool_names is underscore or canonical."
+  }
+
+  validation {
+    condition     = contains(["auto", "all", "search"], var.settings.listing)
+    error_message = "settings.listing is auto, all or search."
+  }
+
+  validation {
+    condition     = var.settings.listing_budget == null ? true : var.settings.listing_budget >= 1 && floor(var.settings.listing_budget) == var.settings.listing_budget
+    error_message = "settings.listing_budget takes a whole number of tokens, 1 or more, or null."
   }
 
   validation {
@@ -200,58 +214,97 @@ variable "mcp" {
   }
 }
 
-variable "upstream" {
+variable "backends" {
   description = <<-EOT
-    What the tools external.* call.
-      - url: the address that /stats/ID and /publications are below; null for no upstream, and the tools say that there is none.
-      - token_parameter: name of the SecureString in SSM Parameter Store that holds its bearer token. Make it yourself, so that no plan and no state holds the token.
-      - token_key_arn: the KMS key of that parameter, if it is one of your own.
-      - burst: calls at once, over all instances.
-      - rate_per_second: calls per second in the long run.
-      - publish_per_day: publications per UTC day.
+    The services that the contract's operations are passed on to, by their names in x-sekisho-backends; {} for one that is not configured yet, which says so to every caller.
+      - url: the https:// address that the paths of its operations are below; null for the one in the contract. Or:
+      - function_arn: a Lambda function that is invoked as API Gateway would.
+      - auth: the credential that is sent: type bearer, header, basic or query; name of the header, the query parameter or the user; scheme before the value of a header; and where the secret is. Make it yourself, so that no plan and no state holds it: parameter, the name of a SecureString in SSM Parameter Store, or secret_arn in Secrets Manager, with kms_key_arn if the key is one of your own.
+      - signing: where the key is that signs who calls (parameter, or secret_arn, and kms_key_arn); null tells the backend nothing of its callers.
       - timeout_seconds: of one attempt.
+      - rate_per_second, burst: calls in the long run and at once, over all instances; null for no limit.
+      - per_day: how many calls of an operation, by its operationId, may succeed in a UTC day.
+      - max_answer_bytes: the largest answer that is read; null for the contract's.
+      - private: whether url may lead to a private address, and vpc with subnet_ids and security_group_ids from which that is reached.
   EOT
-  type = object({
-    url             = optional(string)
-    token_parameter = optional(string)
-    token_key_arn   = optional(string)
-    burst           = optional(number, 5)
-    rate_per_second = optional(number, 1)
-    publish_per_day = optional(number, 1)
-    timeout_seconds = optional(number, 15)
-  })
-  default  = {}
+  type = map(object({
+    url          = optional(string)
+    function_arn = optional(string)
+    auth = optional(object({
+      type        = string
+      name        = optional(string)
+      scheme      = optional(string)
+      parameter   = optional(string)
+      secret_arn  = optional(string)
+      kms_key_arn = optional(string)
+    }))
+    signing = optional(object({
+      parameter   = optional(string)
+      secret_arn  = optional(string)
+      kms_key_arn = optional(string)
+    }))
+    timeout_seconds  = optional(number)
+    rate_per_second  = optional(number)
+    burst            = optional(number)
+    per_day          = optional(map(number))
+    max_answer_bytes = optional(number)
+    private          = optional(bool)
+    vpc = optional(object({
+      subnet_ids         = list(string)
+      security_group_ids = list(string)
+    }))
+  }))
+  default  = { external = {} } # of the default contract
   nullable = false
 
   validation {
-    condition     = var.upstream.url == null ? var.upstream.token_parameter == null : can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?$", var.upstream.url))
-    error_message = "upstream.url takes an https:// address without credentials, query and fragment: plans show it in clear text. The token goes into SSM Parameter Store, and its parameter's name into upstream.token_parameter; without a url there is nothing to send it to."
+    condition = alltrue([for backend in values(var.backends) :
+      backend.url == null ? true : backend.function_arn == null && can(regex("^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?$", backend.url)) && (startswith(backend.url, "https://") || backend.private == true)
+    ])
+    error_message = "backends.<name>.url takes an https:// address without credentials, query and fragment, since plans show it in clear text (http:// with private = true only), and no function_arn beside it. The credential goes into SSM Parameter Store or Secrets Manager, and its name into backends.<name>.auth."
   }
 
   validation {
-    condition     = var.upstream.token_parameter == null ? var.upstream.token_key_arn == null : can(regex("^/?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", var.upstream.token_parameter))
-    error_message = "upstream.token_parameter takes the name of a parameter, such as /sekisho/upstream-token: not its ARN, and not the token."
+    condition     = alltrue([for backend in values(var.backends) : backend.function_arn == null ? true : can(regex("^arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)?$", backend.function_arn)) && backend.auth == null])
+    error_message = "backends.<name>.function_arn takes the ARN of a function, such as arn:aws:lambda:us-east-1:123456789012:function:orders, with an alias or version if you like; it is invoked with the relay's own rights, so there is no auth beside it."
   }
 
   validation {
-    condition     = var.upstream.token_key_arn == null ? true : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", var.upstream.token_key_arn))
-    error_message = "upstream.token_key_arn takes the ARN of a KMS key (not of an alias), or null where the parameter is encrypted with the account's own aws/ssm."
+    condition = alltrue([for backend in values(var.backends) : backend.auth == null ? true : (
+      contains(["bearer", "header", "basic", "query"], backend.auth.type) && (
+        backend.auth.type == "bearer" ? backend.auth.name == null : backend.auth.type == "basic" || backend.auth.name != null
+      ) && (backend.auth.scheme == null || backend.auth.type == "header")
+    )])
+    error_message = "backends.<name>.auth.type is bearer, header, basic or query; header and query need a name, of the header or the query parameter, and bearer takes none; a scheme goes with header only."
   }
 
   validation {
-    condition = (
-      var.upstream.burst >= 1 && var.upstream.burst <= 1000 && floor(var.upstream.burst) == var.upstream.burst &&
-      var.upstream.rate_per_second >= 0.001 && var.upstream.rate_per_second <= 1000
-    )
-    error_message = "upstream.burst takes whole calls from 1 to 1000, and upstream.rate_per_second calls per second from 0.001 to 1000."
+    condition = alltrue(flatten([for backend in values(var.backends) : [
+      for secret in [backend.auth, backend.signing] : (secret.parameter == null) != (secret.secret_arn == null) if secret != null
+    ]]))
+    error_message = "backends.<name>.auth and backends.<name>.signing name one place each where the secret is: parameter or secret_arn."
   }
 
   validation {
-    condition = (
-      var.upstream.publish_per_day >= 0 && var.upstream.publish_per_day <= 100000 && floor(var.upstream.publish_per_day) == var.upstream.publish_per_day &&
-      var.upstream.timeout_seconds >= 1 && var.upstream.timeout_seconds <= 25
-    )
-    error_message = "upstream.publish_per_day takes whole publications from 0 to 100000, and upstream.timeout_seconds seconds from 1 to 25: the gateway waits for 29."
+    condition = alltrue(flatten([for backend in values(var.backends) : [
+      for secret in [backend.auth, backend.signing] : [
+        secret.parameter == null ? true : can(regex("^/?[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", secret.parameter)),
+        secret.secret_arn == null ? true : can(regex("^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$", secret.secret_arn)),
+        secret.kms_key_arn == null ? true : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", secret.kms_key_arn)),
+      ] if secret != null
+    ]]))
+    error_message = "backends.<name>: parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret; secret_arn the whole ARN of a secret of this account and region, which ends in a hyphen and six characters; kms_key_arn the ARN of a KMS key (not of an alias)."
+  }
+
+  validation {
+    condition = alltrue([for backend in values(var.backends) : alltrue([
+      backend.timeout_seconds == null ? true : backend.timeout_seconds >= 1 && backend.timeout_seconds <= 25,
+      backend.rate_per_second == null ? backend.burst == null : backend.rate_per_second >= 0.001 && backend.rate_per_second <= 1000,
+      backend.burst == null ? true : backend.burst >= 1 && backend.burst <= 1000 && floor(backend.burst) == backend.burst,
+      backend.max_answer_bytes == null ? true : backend.max_answer_bytes >= 1 && floor(backend.max_answer_bytes) == backend.max_answer_bytes,
+      backend.per_day == null ? true : alltrue([for limit in values(backend.per_day) : limit >= 0 && floor(limit) == limit]),
+    ])])
+    error_message = "backends.<name>: timeout_seconds takes 1 to 25 seconds, since the gateway waits for 29; rate_per_second calls per second from 0.001 to 1000, and burst, which goes with it, whole calls from 1 to 1000; max_answer_bytes and per_day whole numbers."
   }
 }
 
@@ -294,7 +347,7 @@ variable "functions" {
 variable "api" {
   description = <<-EOT
     The gateway.
-      - contract: path of the OpenAPI description; null for the one in this repository.
+      - contract: path of the merged contract; null for contract.json in dist, where `make build` writes it beside the zips that hold it.
       - stage: name of the stage.
       - throttle: ceiling on each method, over all keys: calls per second on average, and how many at once; -1 for none. methods has lower ones of single methods, by names such as "GET /v1/health"; that one and "POST /register" have 5 a second and 10 at once unless given.
       - waf: requests_per_5_minutes of one address, by a rule of AWS WAF; null for no WAF. It is the one thing against a flood from a single address, and costs 6 USD a month.

@@ -12,7 +12,7 @@ module "sekisho" {
   alerts            = var.alerts
   settings          = var.settings
   mcp               = var.mcp
-  upstream          = var.upstream
+  backends          = var.backends
   functions         = var.functions
   api               = var.api
   tables            = var.tables
@@ -27,7 +27,7 @@ module "sekisho" {
     alerts        = var.alerts
     settings      = var.settings
     mcp           = var.mcp
-    upstream      = var.upstream
+    backends      = var.backends
     functions     = var.functions
     api           = var.api
     tables        = var.tables

@@ -68,16 +68,17 @@ cost = {
 # }
 # tags = { team = "agents" }
 
-# What the tools external.* call; left out, they say that there is nothing to call. The token
-# never comes here: put it into SSM Parameter Store, and name the parameter.
-#   aws ssm put-parameter --type SecureString --name /sekisho-dev/upstream-token --value file://token.txt
-# upstream = {
-#   url             = "https://api.example.com/v1" # GET /stats/ID and POST /publications below it
-#   token_parameter = "/sekisho-dev/upstream-token"
-#   burst           = 5 # calls at once, over all instances
-#   rate_per_second = 1 # and in the long run
-#   publish_per_day = 1
-#   timeout_seconds = 15 # of one attempt
+# The services behind the contract, by its names for them: external is what the default tools
+# external.* call. A credential never comes here: put it into SSM Parameter Store or Secrets Manager, and say where it is.
+# backends = {
+#   orders = {
+#     url             = "https://api.example.com/v2" # or function_arn = "arn:aws:lambda:…"
+#     auth            = { type = "bearer", parameter = "/sekisho-dev/orders-token" } # or header, basic, query
+#     signing         = { parameter = "/sekisho-dev/orders-signing-key" } # so that it can trust who calls
+#     timeout_seconds = 15 # of one attempt
+#     rate_per_second = 1  # over all instances; left out, there is no limit
+#     burst           = 5
+#   }
 # }
 
 # Per function, where the default does not do. reserved_concurrency is a hard ceiling on

@@ -47,8 +47,8 @@ variable "mcp" {
   default     = null
 }
 
-variable "upstream" {
-  description = "What the tools external.* call, and how often."
+variable "backends" {
+  description = "The services behind the operations of the contract, by the names that it gives them."
   type        = any
   default     = null
 }

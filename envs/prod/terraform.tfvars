@@ -61,10 +61,9 @@ cost = {
   # monitor_arn  = "arn:aws:ce::123456789012:anomalymonitor/…"
 }
 
-# What the tools external.* call; envs/dev explains it, and how the token gets where it belongs.
-# upstream = {
-#   url             = "https://api.example.com/v1"
-#   token_parameter = "/sekisho-prod/upstream-token"
+# The services behind the contract; envs/dev explains them.
+# backends = {
+#   orders = { url = "https://api.example.com/v2", auth = { type = "bearer", parameter = "/sekisho-prod/orders-token" } }
 # }
 
 # How many of each may run at once. `terraform output sizing` suggests a figure from the

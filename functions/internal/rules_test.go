@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "apikey account usage ratelimit problem brake outbound/... contract reply clientconfig tools/... backend", "",
+	{"domain", "apikey account usage ratelimit problem brake backend outbound/... contract/... reply clientconfig spelling toolsearch tools/...", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},
@@ -51,9 +51,11 @@ var layers = []layer{
 		"MCP reaches the tools through the REST API or the gate, never past both"},
 	{"laptop", "laptop/...", "domain boot gateway admission handler mcpserver store",
 		"it runs the functions over any store, and AWS is what it stands in for"},
-	{"main", "../...", "domain boot gateway admission money store sqlite aws handler mcpserver laptop",
+	{"openapi", "openapi", "domain",
+		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
+	{"main", "../...", "openapi domain boot gateway admission money store sqlite aws handler mcpserver laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "domain boot gateway admission money store sqlite aws handler mcpserver laptop main",
+	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission money store sqlite aws handler mcpserver laptop main",
 		"it is for tests, and only they may import it"},
 }
 
@@ -80,8 +82,14 @@ var rules = []rule{
 		why: "SQL stays within the store that speaks it"},
 	{only: "./mcpserver/...", what: "github.com/modelcontextprotocol/go-sdk/...",
 		why: "the MCP SDK changes with its protocol, and one package follows it"},
+	{only: "./toolsearch", what: "github.com/kljensen/snowball/...",
+		why: "how words are compared is the search's business"},
 	{only: "./laptop/upstream", what: "github.com/mccutchen/go-httpbin/...",
 		why: "the small upstream is a laptop's"},
+	{never: deployed(), what: "gopkg.in/yaml.v3/...",
+		why: "a cold start doesn't wait for YAML: functions read the contract as JSON"},
+	{only: "../cmd/sekisho", what: "sekisho/functions/internal/openapi",
+		why: "descriptions of strangers are read where a person reviews what comes of them, never in a function"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",
 		why: "only the command line has flags"},
 	{only: "./store/storetest ./outbound/outboundtest", what: "testing net/http/httptest pgregory.net/rapid sekisho/tests/...",
@@ -97,6 +105,18 @@ func storeless() string {
 		mains = append(mains, "../"+name)
 	}
 	slices.Sort(mains)
+	return strings.Join(mains, " ")
+}
+
+// deployed are the mains of all functions.
+func deployed() string {
+	mains, err := filepath.Glob("../*/main.go")
+	if err != nil || len(mains) == 0 {
+		panic("no function has a main")
+	}
+	for i, main := range mains {
+		mains[i] = filepath.ToSlash(filepath.Dir(main))
+	}
 	return strings.Join(mains, " ")
 }
 

@@ -28,8 +28,12 @@ func functions(env boot.Env, names map[string]string) (map[string]backend.Invoke
 
 // braked reads the parameter by which the brake tells deploys of its state.
 func braked(env boot.Env) (func(context.Context) (bool, error), error) {
-	read, err := parameter.FromEnv(env, boot.BrakeParameter)
-	if read == nil {
+	name := env(boot.BrakeParameter)
+	if name == "" {
+		return nil, nil
+	}
+	read, err := parameter.FromEnv(env, backend.Place{Parameter: name})
+	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) (bool, error) {

@@ -4,7 +4,7 @@
 # here beyond "keep this": what is kept, the laptop's gateway serves the same way.
 
 locals {
-  contract = yamldecode(file(var.contract))
+  contract = jsondecode(file(var.contract))
   methods  = ["get", "put", "post", "delete", "patch", "head", "options", "x-amazon-apigateway-any-method"]
 
   # What a function with a door of its own serves is left out.
@@ -18,13 +18,19 @@ locals {
   operations = merge([
     for path, item in local.items : {
       for method, operation in item : "${method} ${path}" => {
-        path      = path
-        method    = method
+        resource  = try(operation.x-sekisho.resource, path)
+        shared    = try(endswith(operation.x-sekisho.resource, "+}"), false)
+        member    = try(endswith(operation.x-sekisho.resource, "+}"), false) ? "x-amazon-apigateway-any-method" : method
         operation = operation
         function  = try(operation.x-sekisho.function, null)
       } if contains(local.methods, method)
     }
   ]...)
+
+  # Where operations share a greedy path, one method of API Gateway's carries them all: authorizer and
+  # function find the operation by method and path.
+  by_resource = { for operation in values(local.operations) : operation.resource => operation... }
+  resources   = { for resource, operations in local.by_resource : resource => { for operation in operations : operation.member => operation... } }
 
   served    = toset([for operation in local.operations : operation.function if operation.function != null])
   unserved  = setsubtract(local.served, keys(var.functions))
@@ -65,8 +71,8 @@ locals {
   # Only the parts of a path in braces are declared: the rest of a request reaches the
   # function as it came.
   path_parameters = {
-    for path in keys(local.items) : path => [
-      for name in flatten(regexall("{([^}+]+)[+]?}", path)) :
+    for resource in keys(local.resources) : resource => [
+      for name in flatten(regexall("{([^}+]+)[+]?}", resource)) :
       { name = name, in = "path", required = true, schema = { type = "string" } }
     ]
   }
@@ -74,21 +80,21 @@ locals {
   # Security is written out for every operation. API Gateway ignores the list at the top of
   # a description, and an operation without one of its own would be open to everybody.
   paths = {
-    for path, item in local.items : path => {
-      for method, operation in item : method => merge(
+    for resource, members in local.resources : resource => {
+      for member, operations in members : member => merge(
         {
-          security = try(operation.security, local.contract.security)
+          security = try(operations[0].operation.security, local.contract.security)
           # OpenAPI demands responses, and a mock integration needs them as method responses.
           # API Gateway knows no "default".
-          responses = {
-            for status, response in operation.responses :
+          responses = operations[0].shared ? { "200" = { description = "What the backend answers." } } : {
+            for status, response in operations[0].operation.responses :
             status => { description = try(response.description, "") } if status != "default"
           }
         },
-        length(local.path_parameters[path]) == 0 ? {} : { parameters = local.path_parameters[path] },
-        try({ x-amazon-apigateway-integration = operation.x-amazon-apigateway-integration }, {}),
-        try({ x-amazon-apigateway-integration = local.integrations[operation.x-sekisho.function] }, {}),
-      ) if contains(local.methods, method)
+        length(local.path_parameters[resource]) == 0 ? {} : { parameters = local.path_parameters[resource] },
+        try({ x-amazon-apigateway-integration = operations[0].operation.x-amazon-apigateway-integration }, {}),
+        try({ x-amazon-apigateway-integration = local.integrations[operations[0].function] }, {}),
+      )
     }
   }
 

@@ -1,4 +1,5 @@
 locals {
+  most_bytes          = 6 * 1024 * 1024 # docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
   default_address_off = try(var.domain.disable_default_address, false)
 }
 
@@ -25,6 +26,11 @@ resource "aws_api_gateway_rest_api" "this" {
     precondition {
       condition     = length(setsubtract(keys(var.throttle.methods), keys(local.method_paths))) == 0
       error_message = "throttle.methods names what the contract does not have: ${join(", ", setsubtract(keys(var.throttle.methods), keys(local.method_paths)))}. There are ${join(", ", keys(local.method_paths))}."
+    }
+
+    precondition {
+      condition     = length(local.body) <= local.most_bytes
+      error_message = "API Gateway takes a description of ${local.most_bytes} bytes, and the projection of ${var.contract} has ${length(local.body)}: leave operations out, or let more of them share a greedy path, by a lower x-sekisho-limits.resources in your contract."
     }
 
     precondition {

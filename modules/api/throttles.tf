@@ -4,8 +4,8 @@ locals {
   # (https://github.com/hashicorp/terraform-provider-aws/issues/9738).
   method_paths = {
     for key, operation in local.operations :
-    "${operation.method == "x-amazon-apigateway-any-method" ? "ANY" : upper(operation.method)} ${operation.path}" =>
-    "${replace(operation.path, "/", "~1")}/${operation.method == "x-amazon-apigateway-any-method" ? "ANY" : upper(operation.method)}"
+    "${operation.member == "x-amazon-apigateway-any-method" ? "ANY" : upper(operation.member)} ${operation.resource}" =>
+    "${replace(operation.resource, "/", "~1")}/${operation.member == "x-amazon-apigateway-any-method" ? "ANY" : upper(operation.member)}"...
   }
 }
 
@@ -15,7 +15,7 @@ resource "aws_api_gateway_method_settings" "own" {
 
   rest_api_id = aws_api_gateway_rest_api.this.id
   stage_name  = aws_api_gateway_stage.this.stage_name
-  method_path = local.method_paths[each.key]
+  method_path = local.method_paths[each.key][0]
 
   settings {
     throttling_rate_limit  = each.value.closed ? 0 : each.value.rate_per_second

@@ -10,7 +10,7 @@ variable "name" {
 }
 
 variable "contract" {
-  description = "Path of the OpenAPI description that lists the routes and which function serves each."
+  description = "Path of the merged contract, JSON, which lists the routes and which function serves each."
   type        = string
   nullable    = false
 }

@@ -1,7 +1,7 @@
-// Command package writes a Lambda zip: an executable named bootstrap, and nothing that differs
-// between two builds of the same source.
+// Command package writes a Lambda zip: an executable named bootstrap, the files that it reads, and
+// nothing that differs between two builds of the same source.
 //
-//	package BINARY OUT.zip
+//	package OUT.zip BINARY [FILE…]
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -21,15 +22,10 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: package BINARY OUT.zip")
+	if len(args) < 2 {
+		return fmt.Errorf("usage: package OUT.zip BINARY [FILE…]")
 	}
-	binary, err := os.Open(args[0])
-	if err != nil {
-		return err
-	}
-	defer binary.Close()
-	out, err := os.Create(args[1])
+	out, err := os.Create(args[0])
 	if err != nil {
 		return err
 	}
@@ -37,19 +33,34 @@ func run(args []string) error {
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
-	// Lambda only runs bootstrap if it is executable (aws-lambda-go#554). 1980 is the earliest
-	// date in a zip.
-	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
-	header.SetMode(0o755)
-	entry, err := archive.CreateHeader(header)
-	if err != nil {
+	// Lambda only runs bootstrap if it is executable (aws-lambda-go#554).
+	if err := add(archive, args[1], "bootstrap", 0o755); err != nil {
 		return err
 	}
-	if _, err := io.Copy(entry, binary); err != nil {
-		return err
+	for _, file := range args[2:] {
+		if err := add(archive, file, filepath.Base(file), 0o644); err != nil {
+			return err
+		}
 	}
 	if err := archive.Close(); err != nil {
 		return err
 	}
 	return out.Close()
+}
+
+func add(archive *zip.Writer, file, name string, mode os.FileMode) error {
+	content, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	// 1980 is the earliest date in a zip.
+	header := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}
+	header.SetMode(mode)
+	entry, err := archive.CreateHeader(header)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(entry, content)
+	return err
 }

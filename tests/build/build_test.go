@@ -77,7 +77,7 @@ func build(t *testing.T, tree string) map[string]string {
 	return sums
 }
 
-// checkZip expects a single executable called bootstrap, with a fixed date.
+// checkZip expects an executable called bootstrap and the default contract, with fixed dates.
 func checkZip(t *testing.T, path string) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
@@ -85,26 +85,43 @@ func checkZip(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer archive.Close()
-	if len(archive.File) != 1 || archive.File[0].Name != "bootstrap" {
-		t.Fatalf("%s holds %d files, want bootstrap alone", path, len(archive.File))
+	if len(archive.File) != 2 || archive.File[0].Name != "bootstrap" || archive.File[1].Name != "contract.json" {
+		t.Fatalf("%s holds %d files, want bootstrap and contract.json", path, len(archive.File))
 	}
-	bootstrap := archive.File[0]
-	if mode := bootstrap.Mode(); mode != 0o755 {
-		t.Errorf("%s: bootstrap has mode %v, want 0755", path, mode)
+	for i, mode := range []os.FileMode{0o755, 0o644} {
+		if got := archive.File[i].Mode(); got != mode {
+			t.Errorf("%s: %s has mode %v, want %v", path, archive.File[i].Name, got, mode)
+		}
+		if epoch := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); !archive.File[i].Modified.Equal(epoch) {
+			t.Errorf("%s: %s is of %s, want %s whenever it was built", path, archive.File[i].Name, archive.File[i].Modified, epoch)
+		}
 	}
-	if epoch := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); !bootstrap.Modified.Equal(epoch) {
-		t.Errorf("%s: bootstrap is of %s, want %s whenever it was built", path, bootstrap.Modified, epoch)
-	}
-	binary, err := bootstrap.Open()
+	checkELF(t, path, read(t, archive.File[0]))
+	root, err := stack.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer binary.Close()
-	content, err := io.ReadAll(binary)
+	committed, err := os.ReadFile(filepath.Join(root, stack.Contract))
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkELF(t, path, content)
+	if !bytes.Equal(read(t, archive.File[1]), committed) {
+		t.Errorf("%s holds another contract than %s", path, stack.Contract)
+	}
+}
+
+func read(t *testing.T, file *zip.File) []byte {
+	t.Helper()
+	opened, err := file.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	content, err := io.ReadAll(opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 // checkELF expects an executable for arm64 that needs no shared libraries.

@@ -31,7 +31,7 @@ func TestDynamo(t *testing.T) {
 		// A hundred calls at once queue in moto, which has one thread: on a slow machine the
 		// last of them waits longer than the authorizer's 5 seconds.
 		r := binary.Up(t, environment, t.TempDir(), append(store, "--timeout", "authorizer=28s",
-			"--publish-per-day", "1000", "--upstream-burst", "1000")...)
+			"--per-day", "external.publish_content=1000", "--backend-rate", "1000", "--backend-burst", "1000")...)
 		suite.Run(t, suite.Target{
 			MCPURL: r.MCPURL, APIURL: r.APIURL, LocalToken: r.LocalToken, Upstream: true, Repeats: 10, Settled: 30 * time.Second,
 			Sekisho: binary.On(environment, store...),

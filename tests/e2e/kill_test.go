@@ -168,7 +168,7 @@ func callTool(ctx context.Context, url, key, tool, arguments string) (int, error
 func TestKilledDuringACall(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s", "--dispatch", "direct")
+	s := binary.Up(t, nil, data, "--plan", "roomy=10", "--backend-timeout", "20s", "--dispatch", "direct")
 	go func() {
 		_, _ = callTool(t.Context(), s.MCPURL, s.Keys["roomy"], "external_fetch_stats", `{"resource_id":"delay-20"}`)
 	}()
@@ -296,7 +296,7 @@ func TestStoppedDuringACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := t.TempDir()
-			s := binary.Up(t, nil, data, "--plan", "roomy=10", "--upstream-timeout", "20s", "--dispatch", name)
+			s := binary.Up(t, nil, data, "--plan", "roomy=10", "--backend-timeout", "20s", "--dispatch", name)
 			answered := make(chan string, 1)
 			go func() {
 				status, err := call(t.Context(), s)

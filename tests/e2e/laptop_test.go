@@ -52,7 +52,7 @@ func TestLaptop(t *testing.T) {
 func testLaptop(t *testing.T, flags ...string) {
 	dir := t.TempDir()
 	r := binary.Up(t, nil, dir, append(flags, "--plan", fmt.Sprintf("%s=%d", suite.Plan, suite.Limit),
-		"--publish-per-day", "1000", "--upstream-burst", "1000", "--timeout", "authorizer=28s")...)
+		"--per-day", "external.publish_content=1000", "--backend-rate", "1000", "--backend-burst", "1000", "--timeout", "authorizer=28s")...)
 	if r.Keys[suite.Plan] == "" || len(r.Keys) != 1 {
 		t.Errorf("keys %v; want one of plan %s", r.Keys, suite.Plan)
 	}

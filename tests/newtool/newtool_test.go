@@ -17,6 +17,9 @@ import (
 	"sekisho/tests/terraform/stack"
 )
 
+// tools is where the default stack's operations are described.
+const tools = "functions/internal/contract/tools.yaml"
+
 func TestThreeSteps(t *testing.T) {
 	root, err := stack.Root()
 	must(t, err)
@@ -24,8 +27,8 @@ func TestThreeSteps(t *testing.T) {
 	copyTree(t, root, tree)
 
 	// 1. Describe the operation.
-	insert(t, filepath.Join(tree, stack.Contract), "\ntags:\n", fragment(t, "tags.yaml"))
-	insert(t, filepath.Join(tree, stack.Contract), "\npaths:\n", fragment(t, "paths.yaml"))
+	insert(t, filepath.Join(tree, tools), "\ntags:\n", fragment(t, "tags.yaml"))
+	insert(t, filepath.Join(tree, tools), "\npaths:\n", fragment(t, "paths.yaml"))
 	run(t, tree, "go", "generate", "./functions/internal/contract")
 
 	// 2. Write the handler and its main, and name the function.

@@ -30,7 +30,7 @@ func TestChanges(t *testing.T) {
 		variable map[string]any
 	}{
 		{"plans", map[string]any{"plans": map[string]any{"free": map[string]any{"monthly": 500, "daily": 50}, "pro": map[string]any{}}}},
-		{"settings", map[string]any{"settings": map[string]any{"log_level": "debug", "tool_names": "canonical"}}},
+		{"settings", map[string]any{"settings": map[string]any{"log_level": "debug", "tool_names": "canonical", "listing": "search", "listing_budget": 5000}}},
 		{"alerts", map[string]any{"alerts": map[string]any{"usage_percent": []int{50}, "subscriptions": []map[string]any{{"protocol": "email", "endpoint": "support@example.com"}}}}},
 		{"functions", map[string]any{"functions": map[string]any{"postal": map[string]any{"memory_mb": 512, "reserved_concurrency": 5}, "mcp": map[string]any{"timeout_seconds": 20}}}},
 		{"api.throttle", map[string]any{"api": map[string]any{"throttle": map[string]any{"rate_per_second": 50, "burst": 100, "methods": map[string]any{"GET /v1/health": map[string]any{"rate_per_second": 1, "burst": 2}}}}}},

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"sekisho/tests/terraform/stack"
 )
 
 // TestMessages plans what is wrong and reads the message as a newcomer would: it must say
@@ -30,7 +28,7 @@ func TestMessages(t *testing.T) {
 				"functions":         map[string]any{"calendar": map[string]any{"architecture": "sparc"}, "calender": map[string]any{}},
 				"cost":              map[string]any{"emails": []string{"finance at example.com"}, "actual_percent": []int{50, 1001}},
 				"concurrency_quota": 0.5,
-				"upstream":          map[string]any{"url": "https://user:SECRET@api.example.com", "token_parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x", "burst": 0, "timeout_seconds": 60},
+				"backends":          map[string]any{"external": map[string]any{"url": "https://user:SECRET@api.example.com", "auth": map[string]any{"type": "bearer", "parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x"}}},
 			},
 			messages: append([]string{
 				"plans.<name>.monthly and plans.<name>.daily take whole units from 0 to 1000000000000; leave them out for no limit. Not so:",
@@ -41,26 +39,56 @@ func TestMessages(t *testing.T) {
 				"functions names what is not a function: calender. There are account, authorizer, calendar,",
 				"emails takes addresses such as finance@example.com. Not one: finance at example.com.",
 				"take percentages above 0 and up to 1000 of the monthly budget",
-				"upstream.url takes an https:// address without credentials, query and fragment",
-				"upstream.token_parameter takes the name of a parameter, such as /sekisho/upstream-token: not its ARN, and not the token.",
-				"upstream.burst takes whole calls from 1 to 1000",
-				"upstream.timeout_seconds seconds from 1 to 25: the gateway waits for 29.",
+				"backends.<name>.url takes an https:// address without credentials, query and fragment",
+				"parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret;",
 				"concurrency_quota takes the account's quota as a whole number",
 			}, plansNamed...),
 		},
 		{
 			name:      "zips of another contract",
 			variables: map[string]any{},
-			breakIt: func(dir, _ string) error {
-				file, err := os.OpenFile(filepath.Join(dir, stack.Contract), os.O_APPEND|os.O_WRONLY, 0)
+			breakIt: func(_, dist string) error {
+				file, err := os.OpenFile(filepath.Join(dist, "contract.json"), os.O_APPEND|os.O_WRONLY, 0)
 				if err != nil {
 					return err
 				}
 				defer file.Close()
-				_, err = file.WriteString("# one line more\n")
+				_, err = file.WriteString("\n")
 				return err
 			},
-			messages: []string{"were built from another contract than ../../functions/internal/contract/openapi.yaml. Run `make generate build`"},
+			messages: []string{"hold another contract than", "contract.json. Run `make build`, with CONTRACT=FILE for a contract of your own, and plan again."},
+		},
+		{
+			name:      "no build",
+			variables: map[string]any{},
+			breakIt:   func(_, dist string) error { return os.Remove(filepath.Join(dist, "contract.json")) },
+			messages:  []string{"There is no", "dist/contract.json. Run `make build`"},
+		},
+		{
+			name: "backends that the contract doesn't have, and settings that don't go together",
+			variables: map[string]any{
+				"backends": map[string]any{"orders": map[string]any{"url": "https://api.example.com"}},
+			},
+			messages: []string{"backends names what is no backend of the contract: orders. There is none; add it to x-sekisho-backends, or take it out here."},
+		},
+		{
+			name: "backends, misspelt",
+			variables: map[string]any{
+				"backends": map[string]any{
+					"a": map[string]any{"url": "http://user:SECRET@api.example.com", "timeout_seconds": 60, "burst": 3},
+					"b": map[string]any{"function_arn": "orders"},
+					"c": map[string]any{"auth": map[string]any{"type": "header", "parameter": "/a", "secret_arn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:x-AbCdEf"}, "bust": 1},
+					"d": map[string]any{"signing": map[string]any{"parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x"}},
+				},
+			},
+			messages: []string{
+				"backends.<name>.url takes an https:// address without credentials, query and fragment",
+				"backends.<name>.function_arn takes the ARN of a function, such as arn:aws:lambda:us-east-1:123456789012:function:orders",
+				"header and query need a name, of the header or the query parameter",
+				"name one place each where the secret is: parameter or secret_arn.",
+				"parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret",
+				"timeout_seconds takes 1 to 25 seconds, since the gateway waits for 29; rate_per_second calls per second from 0.001 to 1000, and burst, which goes with it",
+			},
 		},
 		{
 			name: "a landing zone's wishes, misspelt",

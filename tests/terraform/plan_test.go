@@ -44,14 +44,14 @@ var checks = map[string]func(p planned) []string{
 	"idle cost":         checkIdle,
 }
 
-// variables of the plan that is checked: those of envs/dev, and an upstream and a monitor of
+// variables of the plan that is checked: those of envs/dev, and a backend and a monitor of
 // anomalies, as it has none.
 func variables(dist string) map[string]any {
 	return map[string]any{
 		"dist": dist,
-		"upstream": map[string]any{
-			"url": "https://api.example.com/v1", "token_parameter": "/sekisho-dev/upstream-token",
-		},
+		"backends": map[string]any{"external": map[string]any{
+			"url": "https://api.example.com/v1", "auth": map[string]any{"type": "bearer", "parameter": "/sekisho-dev/upstream-token"},
+		}},
 		"cost": map[string]any{"monthly_usd": 10, "monitor_arn": awsfake.ServiceMonitor},
 	}
 }
@@ -451,13 +451,12 @@ var environments = map[string]map[string]string{
 	},
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
-		"SEKISHO_ALLOWED_ORIGINS": "", "SEKISHO_TOOL_NAMES": "underscore", "GOGC": "off", "GOMEMLIMIT": "409MiB",
+		"SEKISHO_ALLOWED_ORIGINS": "", "SEKISHO_TOOL_NAMES": "underscore",
+		"SEKISHO_LISTING": "auto", "SEKISHO_LISTING_TOKENS": "", "GOGC": "off", "GOMEMLIMIT": "409MiB",
 	},
 	"external": {
-		"SEKISHO_USAGE_TABLE": "sekisho-dev-usage", "SEKISHO_UPSTREAM_URL": "https://api.example.com/v1",
-		"SEKISHO_UPSTREAM_TOKEN_PARAMETER": "/sekisho-dev/upstream-token",
-		"SEKISHO_UPSTREAM_BURST":           "5", "SEKISHO_UPSTREAM_RATE_PER_SECOND": "1",
-		"SEKISHO_PUBLISH_PER_DAY": "1", "SEKISHO_UPSTREAM_TIMEOUT_SECONDS": "15",
+		"SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
+		"SEKISHO_BACKEND":     `{"auth":{"parameter":"/sekisho-dev/upstream-token","type":"bearer"},"name":"external","url":"https://api.example.com/v1"}`,
 	},
 	"settle": {"SEKISHO_USAGE_TABLE": "sekisho-dev-usage", "SEKISHO_USAGE_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:sekisho-dev-usage"},
 }

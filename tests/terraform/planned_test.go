@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gruntwork-io/terratest/modules/terraform"
-	"gopkg.in/yaml.v3"
 
 	"sekisho/tests/terraform/stack"
 )
@@ -99,7 +98,7 @@ func read(plan *terraform.PlanStruct, dir string) (planned, error) {
 	return p, json.Unmarshal([]byte(body), &p.body)
 }
 
-// readContract takes the detour over JSON, so that both descriptions are read by one type.
+// readContract leaves out what is not an operation, so that both descriptions are read by one type.
 func readContract(dir string) (description, error) {
 	var contract description
 	raw, err := os.ReadFile(filepath.Join(dir, stack.Contract))
@@ -107,7 +106,7 @@ func readContract(dir string) (description, error) {
 		return contract, err
 	}
 	var tree any
-	if err := yaml.Unmarshal(raw, &tree); err != nil {
+	if err := json.Unmarshal(raw, &tree); err != nil {
 		return contract, err
 	}
 	item, _ := tree.(map[string]any)

@@ -93,7 +93,7 @@ run "wiring" {
   }
 
   assert {
-    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "underscore" })
+    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LISTING = "auto", SEKISHO_LISTING_TOKENS = "", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "underscore" })
     error_message = "What is given for a function comes on top of what it needs."
   }
 
@@ -138,8 +138,8 @@ run "defaults" {
   }
 
   assert {
-    condition     = output.applied.functions.external.environment.SEKISHO_UPSTREAM_URL == "" && length(local.functions.external.statements) == 0
-    error_message = "Without an upstream the function says so, and may do nothing."
+    condition     = output.applied.functions.external.environment.SEKISHO_BACKEND == jsonencode({ name = "external" }) && length(local.functions.external.statements) == 0
+    error_message = "Without an address the function says so, and may do nothing."
   }
 }
 
@@ -147,16 +147,17 @@ run "may_decrypt_with_a_key_of_ones_own" {
   command = plan
 
   variables {
-    upstream = {
-      url             = "https://api.example.com"
-      token_parameter = "upstream-token"
-      token_key_arn   = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
-      publish_per_day = 3
+    backends = {
+      external = {
+        url     = "https://api.example.com"
+        auth    = { type = "bearer", parameter = "upstream-token", kms_key_arn = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab" }
+        per_day = { "external.publish_content" = 3 }
+      }
     }
   }
 
   assert {
-    condition = output.applied.functions.external.environment.SEKISHO_PUBLISH_PER_DAY == "3" && jsonencode(slice(local.functions.external.statements, 1, 3)) == jsonencode([
+    condition = jsondecode(output.applied.functions.external.environment.SEKISHO_BACKEND).per_day["external.publish_content"] == 3 && jsonencode(slice(local.functions.external.statements, 1, 3)) == jsonencode([
       { actions = ["ssm:GetParameter"], resources = ["arn:aws:ssm:us-east-1:123456789012:parameter/upstream-token"] },
       { actions = ["kms:Decrypt"], resources = ["arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"] },
     ])
@@ -225,13 +226,13 @@ run "refuses_wrong_values" {
     name              = ""
     plans             = { free = { monthly = -1 } }
     alerts            = { usage_percent = [80, 80] }
-    settings          = { tool_names = "dotted", log_level = "trace", upgrade_url = "http://example.com/\"" }
+    settings          = { tool_names = "dotted", listing = "some", listing_budget = 0.5, log_level = "trace", upgrade_url = "http://example.com/\"" }
     functions         = { calender = {}, mcp = { architecture = "arm" } }
     concurrency_quota = 0.5
-    upstream          = { url = "http://api.example.com", publish_per_day = -1 }
+    backends          = { external = { url = "http://api.example.com" } }
   }
 
-  expect_failures = [var.name, var.plans, var.alerts, var.settings, var.functions, var.concurrency_quota, var.upstream]
+  expect_failures = [var.name, var.plans, var.alerts, var.settings, var.functions, var.concurrency_quota, var.backends]
 }
 
 run "brake_stops_what_serves_calls" {

@@ -18,28 +18,28 @@ var sabotages = []struct {
 }{
 	{
 		name: "an operation of the contract removed", file: stack.Contract,
-		before: "  /v1/postal:\n    get:\n", after: "  /v1/postal:\n    x-removed:\n",
+		before: `"/v1/postal":{"get":`, after: `"/v1/postal":{"x-removed":`,
 		check: "routes", notice: "gone or changed: GET /v1/postal postal key",
 	},
 	{
 		name: "a function renamed", file: stack.Contract,
-		before: "        function: calendar\n", after: "        function: calendars\n",
-		check: "routes", notice: "gone or changed: GET /v1/calendar/holidays calendar key",
+		before: `"function":"calendar"`, after: `"function":"calendars"`,
+		check: "routes", notice: "gone or changed: GET /v1/calendar/business-day calendar key",
 	},
 	{
 		name: "the status of a gateway response changed", file: stack.Contract,
-		before: "  ACCESS_DENIED:\n    statusCode: \"429\"", after: "  ACCESS_DENIED:\n    statusCode: \"403\"",
+		before: `"statusCode":"429"},"AUTHORIZER_CONFIGURATION_ERROR"`, after: `"statusCode":"403"},"AUTHORIZER_CONFIGURATION_ERROR"`,
 		check: "gateway responses", notice: `ACCESS_DENIED: status "403"`,
 	},
 	{
 		name: "a static header without its quotes", file: stack.Contract,
-		before: "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Access-Control-Allow-Origin: '''*'''",
-		after:  "  THROTTLED:\n    statusCode: \"429\"\n    responseParameters:\n      gatewayresponse.header.Access-Control-Allow-Origin: \"*\"",
+		before: `"THROTTLED":{"responseParameters":{"gatewayresponse.header.Access-Control-Allow-Origin":"'*'"`,
+		after:  `"THROTTLED":{"responseParameters":{"gatewayresponse.header.Access-Control-Allow-Origin":"*"`,
 		check:  "gateway responses", notice: "THROTTLED: gatewayresponse.header.Access-Control-Allow-Origin: a fixed value stands in single quotes",
 	},
 	{
 		name: "the authorizer's answers cached", file: stack.Contract,
-		before: "authorizerResultTtlInSeconds: 0", after: "authorizerResultTtlInSeconds: 300",
+		before: `"authorizerResultTtlInSeconds":0`, after: `"authorizerResultTtlInSeconds":300`,
 		check: "authorizer", notice: "authorizerResultTtlInSeconds:300",
 	},
 	{

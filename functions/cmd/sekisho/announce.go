@@ -12,9 +12,12 @@ import (
 
 // announcement is what `sekisho up` prints when it is ready: addresses, new keys, and client
 // configuration to paste.
-func announcement(at addresses, upstream, data string, plans account.Plans, created map[string]string) string {
+func announcement(at addresses, backends map[string]string, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is ready.\n\n  Page  %[2]s/\n  MCP   %[1]s\n  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\nThe tools external.* call %[4]s\n\n", at.mcp, at.api, data, upstream)
+	fmt.Fprintf(&b, "Sekisho is ready.\n\n  Page  %[2]s/\n  MCP   %[1]s\n  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\n", at.mcp, at.api, data)
+	for _, name := range slices.Sorted(maps.Keys(backends)) {
+		fmt.Fprintf(&b, "The tools of %s call %s\n\n", name, backends[name])
+	}
 	key := "YOUR_KEY"
 	if len(created) == 0 {
 		fmt.Fprintf(&b, "The keys in %s were shown when they were created. To create another:\n\n  sekisho keys create --data %s --user %s\n\n", data, data, plans.Names()[0])

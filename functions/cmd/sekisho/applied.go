@@ -15,8 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/aws/function"
 	"sekisho/functions/internal/aws/parameter"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/handler/relay"
 	"sekisho/functions/internal/laptop"
 )
 
@@ -61,8 +63,8 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 // onlyApplied refuses flags that would make the service differ from what was applied.
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
-		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil,
-		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--upstream and its options": c.upstreamFlags.given(),
+		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil, "--listing": c.Listing != nil, "--listing-budget": c.ListingBudget != nil,
+		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--backend and its options": c.backendFlags.given(),
 	} {
 		if given {
 			return fmt.Errorf("%s can't be combined with --applied, which serves exactly what was applied; change the stack's variables and apply again", flag)
@@ -92,15 +94,20 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
+	described, err := c.keep(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	api, err := c.load(c.Data)
+	if err != nil {
+		return nil, err
+	}
 	d := &deployment{door: applied.Door}
-	if d.config, d.leftOut, err = applied.Config(platform); err != nil {
+	if d.config, d.leftOut, err = applied.Config(platform, api); err != nil {
 		return nil, err
 	}
-	// The same as functions/external; no other function has this variable.
-	external := boot.Map(d.config.Functions["external"].Env)
-	if d.config.Upstream.Token, err = parameter.FromEnv(external, boot.UpstreamTokenParameter); err != nil {
-		return nil, err
-	}
+	d.config.Contract = described
+	d.config.Relay = relay.Options{Secret: parameter.FromEnv, Invoker: function.FromEnv} // as in functions/relay
 	return d, d.openStores(ctx, dynamodb.NewFromConfig(cfg))
 }
 

@@ -19,6 +19,7 @@ type brakeCmd struct {
 
 // brakeFlags say whose brake it is: that of a laptop's directory, or of a deployment.
 type brakeFlags struct {
+	contractFlag
 	Data     string `help:"Directory of the laptop's data." default:"${data}" placeholder:"DIR"`
 	Function string `help:"Name in AWS of the deployment's function brake, instead of --data; the rest is in its environment." env:"SEKISHO_BRAKE_FUNCTION" placeholder:"NAME"`
 	Region   string `help:"AWS region of --function; by default that of the AWS configuration." placeholder:"REGION"`

@@ -46,19 +46,26 @@ func (f brakeFlags) deployed(ctx context.Context) (*brakeTarget, error) {
 	if deployed.Environment != nil {
 		env = boot.Map(deployed.Environment.Variables)
 	}
-	c, err := handler.ReadConfig(env)
+	api, err := f.load("")
+	if err != nil {
+		return nil, err
+	}
+	c, err := handler.ReadConfig(env, api)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
+	}
+	for _, function := range c.Functions {
+		// Of what another contract has, no method would be closed.
+		if brake.Undeployed(api, function) == "" {
+			return nil, badUsage(fmt.Errorf("%s stops %s, which this contract doesn't have: name the one that was deployed with --contract dist/contract.json", f.Function, function))
+		}
 	}
 	table, err := env.Required(boot.AccountsTable)
 	if err != nil {
 		return nil, badUsage(fmt.Errorf("%s is not a brake: %w", f.Function, err))
 	}
 	memory := dynamo.New(dynamodb.NewFromConfig(cfg), dynamo.Tables{Accounts: table}).Brake(c.MemoryName())
-	b, err := awsbrake.New(cfg, c, f.Function, memory, time.Now)
-	if err != nil {
-		return nil, err
-	}
+	b := awsbrake.New(cfg, api, c, f.Function, memory, time.Now)
 	return &brakeTarget{reachedBrake: deployedBrake{b}, flags: flags, close: func() error { return nil }}, nil
 }
 

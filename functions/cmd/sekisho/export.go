@@ -27,6 +27,7 @@ import (
 // splitFlags say which month is split among the rows, and how. The report has them too.
 type splitFlags struct {
 	storeFlags
+	contractFlag
 	Month string `help:"Month in UTC, by default the current one." placeholder:"YYYY-MM"`
 	Bill  string `help:"The month's bill in USD, to split among the rows." placeholder:"USD"`
 
@@ -89,7 +90,11 @@ func (f splitFlags) split(ctx context.Context, now time.Time, month usage.Period
 	if err != nil {
 		return nil, badUsage(err)
 	}
-	prices, err := f.weights()
+	api, err := f.load(f.directory())
+	if err != nil {
+		return nil, err
+	}
+	prices, err := f.weights(api)
 	if err != nil {
 		return nil, badUsage(err)
 	}
@@ -103,7 +108,7 @@ func (f splitFlags) split(ctx context.Context, now time.Time, month usage.Period
 	if err != nil {
 		return nil, errors.Join(err, st.close())
 	}
-	metered, err := countedMeters(ctx, st, append([]usage.Period{month}, others...))
+	metered, err := countedMeters(ctx, st, api, append([]usage.Period{month}, others...))
 	if err = errors.Join(err, st.close()); err != nil {
 		return nil, err
 	}
@@ -135,12 +140,8 @@ func parseBill(text string) (*big.Rat, error) {
 }
 
 // weights are the prices of single calls and the units that they take.
-func (f splitFlags) weights() (chargeback.Prices, error) {
+func (f splitFlags) weights(api *contract.API) (chargeback.Prices, error) {
 	model, err := costModel(f.Region, f.Prices)
-	if err != nil {
-		return chargeback.Prices{}, err
-	}
-	api, err := contract.Load()
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
@@ -229,11 +230,7 @@ func readDenials(path string, p usage.Period) (chargeback.Denials, []string, err
 }
 
 // countedMeters reads all meters in each of the months, with one read per meter.
-func countedMeters(ctx context.Context, st *stores, months []usage.Period) ([][]chargeback.Meter, error) {
-	api, err := contract.Load()
-	if err != nil {
-		return nil, err
-	}
+func countedMeters(ctx context.Context, st *stores, api *contract.API, months []usage.Period) ([][]chargeback.Meter, error) {
 	newest, err := meters(ctx, st)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 // cli is the whole command line.
 type cli struct {
 	Up        upCmd            `cmd:"" help:"Run the whole service on this laptop."`
+	Import    importCmd        `cmd:"" help:"Make a contract of tools from an OpenAPI description, or update one."`
 	Keys      keysCmd          `cmd:"" help:"Create, list, revoke and rotate API keys."`
 	Plan      planCmd          `cmd:"" help:"Move a user to another plan."`
 	Usage     usageCmd         `cmd:"" help:"Show a month's usage by key, or split it by tool."`
@@ -26,6 +27,7 @@ type cli struct {
 	Settle    settleCmd        `cmd:"" help:"Give back what failed calls took whose records a deployment's settle could not handle."`
 	Brake     brakeCmd         `cmd:"" help:"Stop spending, release the brake, or show its state."`
 	Probe     probeCmd         `cmd:"" help:"Make one outbound call and show its attempts, waits and what an agent would see."`
+	Contract  contractCmd      `cmd:"" help:"Merge a contract of tools with the service's own, as the functions and Terraform read it."`
 	Tools     toolsCmd         `cmd:"" help:"Show how many bytes and tokens the list of tools costs an agent."`
 	Cost      costCmd          `cmd:"" help:"Estimate the cost of a month of calls."`
 	WorstCase worstCaseCmd     `cmd:"" name:"worst-case" help:"Show the most that an hour can cost, from the ceilings of a plan or of a deployed stack."`

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sekisho/functions/internal/mcpserver"
 )
 
 // sekisho runs one command line in this process.
@@ -80,8 +82,11 @@ func TestBadSurroundings(t *testing.T) {
 		"not applied":                          {[]string{"up", "--applied", foreign}, "terraform -chdir=envs/dev output -json"},
 		"a plan applied":                       {[]string{"up", "--applied", foreign, "--plan", "demo=1"}, "--plan can't be combined with --applied"},
 		"names besides what was applied":       {[]string{"up", "--applied", foreign, "--tool-names", "canonical"}, "--tool-names can't be combined with --applied"},
+		"a list besides what was applied":      {[]string{"up", "--applied", foreign, "--listing", "search"}, "--listing can't be combined with --applied"},
+		"no budget of a list":                  {[]string{"up", "--listing-budget", "0"}, "--listing search"},
+		"no way to list":                       {[]string{"tools", "--listing", "some"}, "search"},
 		"no form of a name":                    {[]string{"up", "--tool-names", "dotted"}, "underscore"},
-		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--publish-per-day", "2"}, "--upstream and its options can't be combined with --applied"},
+		"an upstream besides what was applied": {[]string{"up", "--applied", foreign, "--per-day", "external.publish_content=2"}, "--backend and its options can't be combined with --applied"},
 		"busy port":                            {[]string{"up", "--listen", busy.Addr().String(), "--data", fresh}, "--listen"},
 		"bad address":                          {[]string{"up", "--listen", "nowhere", "--data", fresh}, "--listen"},
 		"a file as data":                       {[]string{"up", "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "x")}, "--data"},
@@ -90,14 +95,19 @@ func TestBadSurroundings(t *testing.T) {
 		"bad ceiling":                          {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--reserved", "mcp=-2"}, "FUNCTION=N"},
 		"bad timeout":                          {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--timeout", "mcp=1h"}, "15m"},
 		"no function":                          {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--timeout", "mpc=1s"}, "there are: account"},
-		"no such upstream":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "example.com"}, "--upstream: want"},
-		"no token file":                        {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "https://example.com", "--upstream-token-file", file + "x"}, "upstream token"},
-		"an empty token":                       {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream", "https://example.com", "--upstream-token-file", file}, "is empty"},
-		"a token for whom":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream-token-file", file}, "--upstream too"},
-		"a page as origin":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--allow-origin", "http://a.example/page"}, "--allow-origin http://a.example/page: write scheme and host"},
-		"any origin":                           {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--allow-origin", "*"}, "--allow-origin"},
-		"origins of what was applied":          {[]string{"up", "--applied", foreign, "--allow-origin", "http://a.example"}, "--allow-origin can't be combined with --applied"},
-		"no calls at all":                      {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--upstream-burst", "0"}, "--upstream-burst"},
+		"no such backend":                      {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "orders=https://example.com"}, "there is no backend \"orders\"; there are: external"},
+		"no address":                           {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "example.com"}, "backend external: url: want"},
+		"no lambda endpoint":                   {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "lambda:here"}, "lambda:http://127.0.0.1:9001/FUNCTION"},
+		"a secret in a flag":                   {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend-auth", "Authorization: Bearer abc"}, "a flag is no place for a secret"},
+		"no token file":                        {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "https://example.com", "--backend-auth", "Authorization: Bearer file:" + file + "x"}, "no such file"},
+		"an empty token":                       {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "https://example.com", "--backend-auth", "Authorization: Bearer file:" + file}, "is empty"},
+		"no such variable":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "https://example.com", "--backend-auth", "query:key=env:SEKISHO_NO_SUCH"}, "SEKISHO_NO_SUCH is not set"},
+		"a token for whom":                     {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend-auth", "Authorization: Bearer env:PATH"}, "needs --backend too"},
+		"no such operation":                    {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--per-day", "external.delete=1"}, "no backend serves an operation"},
+		"not a backend's":                      {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--per-day", "postal.lookup=1"}, "no backend serves an operation"},
+		"no signing key":                       {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend-signing-key", "env:SEKISHO_NO_SUCH"}, "--backend-signing-key"},
+		"a function's secret":                  {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend", "lambda:http://127.0.0.1:9001", "--backend-auth", "Authorization: Bearer env:PATH"}, "leave it out"},
+		"no calls at all":                      {[]string{"up", "--listen", "127.0.0.1:0", "--data", fresh, "--backend-rate", "1e9"}, "rate_per_second"},
 		"no data":                              {[]string{"keys", "list", "--data", fresh}, "sekisho up"},
 		"one table":                            {[]string{"keys", "list", "--accounts-table", "a"}, "--usage-table"},
 		"bad month":                            {[]string{"usage", "--month", "11/2026", "--data", fresh}, "YYYY-MM"},
@@ -155,6 +165,44 @@ func TestTools(t *testing.T) {
 	if _, errs, code := sekisho(t, "tools", "--off", "calender"); code != exitUsage || !strings.Contains(errs, "calendar.holidays") {
 		t.Errorf("a misspelt category: %d %s", code, errs)
 	}
+}
+
+// TestToolsListing: which list a key gets, and why.
+func TestToolsListing(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		mode mcpserver.ListMode
+		says string
+	}{
+		{nil, mcpserver.ListAll, "tools/list names all tools, since all 13 take "},
+		{[]string{"--listing-budget", "1000"}, mcpserver.ListSearch, "tools/list names the 5 tools of search, since all 13 take "},
+		{[]string{"--listing-budget", "1000", "--off", "calendar", "--off", "convert"}, mcpserver.ListAll, "within the budget of 1000."},
+		{[]string{"--listing-budget", "1000", "--listing", "all"}, mcpserver.ListAll, "tools/list names all tools, as set"},
+		{[]string{"--listing", "search"}, mcpserver.ListSearch, "tools/list names the 5 tools of search, as set"},
+	} {
+		out, errs, code := sekisho(t, append([]string{"tools"}, c.args...)...)
+		if code != 0 || !strings.Contains(out, c.says) {
+			t.Errorf("%v: exit code %d: %s%s", c.args, code, out, errs)
+		}
+		var report toolCosts
+		out, _, _ = sekisho(t, append([]string{"tools", "--format", "json"}, c.args...)...)
+		if err := json.Unmarshal([]byte(out), &report); err != nil || report.Listing.Mode != c.mode || report.Search.Tools != 5 || report.Search.Tokens == 0 || report.Search.Tokens > 1000 {
+			t.Errorf("%v: %v: %+v", c.args, err, report)
+		}
+	}
+}
+
+// TestUpSearches: a key of a laptop whose lists search finds a tool and calls it.
+func TestUpSearches(t *testing.T) {
+	up := startUp(t, "--data", t.TempDir(), "--plan", "demo=5", "--listing", "search")
+	key := up.keys["demo"]
+	if _, list := up.send("POST", "/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); strings.Contains(list, `"name":"postal_lookup"`) || !strings.Contains(list, `"name":"utility_find_tools"`) {
+		t.Errorf("listed: %.300s", list)
+	}
+	up.tool(key, "utility_find_tools", `{"words":"address of a postal code"}`, "postal_lookup")
+	up.tool(key, "utility_describe_tool", `{"name":"postal_lookup"}`, "postal_code")
+	up.tool(key, "utility_call_tool", `{"name":"postal_lookup","arguments":"{\"postal_code\":\"100-0001\"}"}`, "千代田")
+	up.tool(key, "utility_get_usage", `{}`, `\"monthly_used\":1`)
 }
 
 // TestUpNamesTools: up lists tools in the form that it is given, and takes both in calls.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (c reportCmd) Run(ctx context.Context, s streams) error {
 		_, err := s.out.Write(page.Bytes())
 		return err
 	}
-	if err := replaceFile(c.Output, page.Bytes()); err != nil {
+	if err := replaceFile(c.Output, page.Bytes(), 0o600); err != nil {
 		return badUsage(fmt.Errorf("-o %s: %w", c.Output, err))
 	}
 	fmt.Fprintf(s.err, "sekisho: wrote %s, %d kB\n", c.Output, (page.Len()+999)/1000)
@@ -81,7 +80,7 @@ func reportMonths(text string, now time.Time) (usage.Period, []usage.Period, err
 func (c reportCmd) statement(ctx context.Context, now time.Time, month usage.Period, earlier []usage.Period) (*statement.Statement, error) {
 	var worst *worstcase.Figures
 	if c.Ceilings != "" {
-		report, err := worstCase(c.Ceilings)
+		report, err := worstCase(c.contractFlag, c.Ceilings)
 		if err != nil {
 			return nil, fmt.Errorf("--ceilings: %w", err)
 		}
@@ -143,23 +142,6 @@ func overwritable(path string) error {
 	}
 	if !bytes.Contains(start, []byte(`content="`+statement.Generator+`"`)) {
 		return errors.New("that file exists and is not a report; choose another name, or remove it")
-	}
-	return nil
-}
-
-// replaceFile writes a file in one step, so that a reader never finds half of it. It is for its
-// owner alone, like the access log: it names users.
-func replaceFile(path string, content []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".sekisho-report-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
 }

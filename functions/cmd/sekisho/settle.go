@@ -15,12 +15,12 @@ import (
 
 	"sekisho/functions/internal/aws/dispatchlog"
 	"sekisho/functions/internal/aws/queue"
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/settle"
 )
 
 type settleCmd struct {
 	storeFlags
+	contractFlag
 	Queue       string `required:"" help:"URL of the queue NAME-settle-undelivered." placeholder:"URL"`
 	MCPLogGroup string `name:"mcp-log-group" help:"Log group of mcp, /aws/lambda/NAME-mcp, where mcp dispatches calls itself." placeholder:"NAME"`
 }
@@ -47,7 +47,7 @@ func (c settleCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	api, err := contract.Load()
+	api, err := c.load("")
 	if err != nil {
 		return errors.Join(err, st.close())
 	}

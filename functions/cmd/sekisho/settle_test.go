@@ -89,7 +89,7 @@ func failedInvocation(t *testing.T, meter string) string {
 
 // TestSettleQueue: what was settled is deleted, and what could not be stays, said by name.
 func TestSettleQueue(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

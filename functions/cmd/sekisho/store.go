@@ -29,6 +29,14 @@ type storeFlags struct {
 	Plans         string `help:"The deployment's plans as JSON; by default those stored in the data directory, else the default plans." env:"SEKISHO_PLANS" placeholder:"JSON"`
 }
 
+// directory of the laptop's data, "" where the flags name tables.
+func (f storeFlags) directory() string {
+	if f.AccountsTable+f.UsageTable != "" {
+		return ""
+	}
+	return f.Data
+}
+
 // stores is an open store with its plans.
 type stores struct {
 	store.Store
@@ -39,7 +47,7 @@ type stores struct {
 // open opens the store that the flags name. A data directory must exist, so that a typo is an
 // error and doesn't create an empty store.
 func (f storeFlags) open(ctx context.Context) (*stores, error) {
-	if f.AccountsTable+f.UsageTable != "" {
+	if f.directory() == "" {
 		return f.openTables(ctx)
 	}
 	if _, err := os.Stat(filepath.Join(f.Data, databaseFile)); errors.Is(err, fs.ErrNotExist) {

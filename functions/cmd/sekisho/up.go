@@ -25,7 +25,8 @@ import (
 
 type upCmd struct {
 	storeFlags
-	upstreamFlags
+	contractFlag
+	backendFlags
 	doorFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
@@ -36,8 +37,9 @@ type upCmd struct {
 	// ToolNames and Dispatch are pointers, so that --applied sees whether they were given.
 	ToolNames *string `name:"tool-names" help:"How tools are named in lists: underscore (postal_lookup), which is the default, or canonical (postal.lookup); calls take both." enum:"underscore,canonical" placeholder:"FORM"`
 	Dispatch  *string `help:"How MCP calls get to their functions: proxy (through the REST API), which is the default, or direct (mcp admits and invokes by itself)." enum:"proxy,direct" placeholder:"WAY"`
-	Applied   string  `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
-	JSON      bool    `name:"json" help:"Print one line of JSON when ready."`
+	listingFlags
+	Applied string `help:"Serve what Terraform applied, over its tables in AWS: a file with the output of 'terraform output -json'." placeholder:"FILE"`
+	JSON    bool   `name:"json" help:"Print one line of JSON when ready."`
 }
 
 func (c upCmd) Run(ctx context.Context, s streams) error {
@@ -51,6 +53,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err := c.checkOrigins(); err != nil {
 		return badUsage(err)
 	}
+	if err := c.listingFlags.check(); err != nil {
+		return badUsage(err)
+	}
 	env := map[string]string{
 		boot.AllowedOrigins:  strings.Join(c.Origins, ","),
 		boot.KeyCacheSeconds: strconv.FormatFloat(c.KeyCache.Seconds(), 'f', -1, 64),
@@ -62,25 +67,33 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.Dispatch != nil {
 		dispatch = *c.Dispatch
 	}
-	dispatching, err := laptop.Dispatching(dispatch)
+	if err := c.doorFlags.check(dispatch); err != nil {
+		return badUsage(err)
+	}
+	maps.Copy(env, c.doorFlags.environment())
+	c.listingFlags.set(env)
+	described, err := c.keep(c.Data)
 	if err != nil {
 		return err
 	}
-	if err := c.check(dispatch); err != nil {
-		return badUsage(err)
+	api, err := c.load(c.Data)
+	if err != nil {
+		return err
+	}
+	dispatching, err := laptop.Dispatching(api, dispatch)
+	if err != nil {
+		return err
 	}
 	maps.Copy(env, dispatching)
-	maps.Copy(env, c.doorFlags.environment())
-	functions, err := c.functions(env)
+	functions, err := c.functions(api, env)
 	if err != nil {
 		return badUsage(err)
 	}
-	outside, err := c.upstream()
+	behind, err := c.backends(api)
 	if err != nil {
 		return badUsage(err)
 	}
-	defer outside.close()
-	maps.Copy(env, outside.environment)
+	defer behind.close()
 	listener, err := c.listen()
 	if err != nil {
 		return err
@@ -105,15 +118,16 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	env[boot.Plans] = st.plans.String()
 	env[boot.UsagePercent] = usagePercent
+	behind.environment(functions)
 	served := laptop.Config{
-		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Stores: st, Upstream: outside.deps,
+		Gateway: apigateway.Config{Stage: laptopStage}, Functions: functions, Contract: described, Stores: st, Relay: behind.relay,
 		Brake: &laptop.Brake{Memory: st.Brake(laptop.BrakeName(laptopStage)), ReleaseCommand: "sekisho brake off --data " + c.Data},
 	}
 	if c.Streaming {
 		served.Gateway.Streaming = laptop.MCP
 	}
 	return c.serve(ctx, listener, door, served, func(at addresses) error {
-		return c.announce(s.out, at, outside.url, st, created)
+		return c.announce(s.out, at, behind.addresses(), st, created)
 	})
 }
 
@@ -275,8 +289,8 @@ func endLine(f *os.File) error {
 }
 
 // functions are those of the contract, all with one environment, changed as the flags say.
-func (c upCmd) functions(env map[string]string) (map[string]laptop.Function, error) {
-	functions := laptop.Defaults(env)
+func (c upCmd) functions(api *contract.API, env map[string]string) (map[string]laptop.Function, error) {
+	functions := laptop.FunctionsOf(api, env)
 	err := change(functions, "reserved", c.Reserved, func(f *laptop.Function, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < -1 {
@@ -342,10 +356,10 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 	return created, nil
 }
 
-func (c upCmd) announce(w io.Writer, at addresses, upstream string, st *stores, created map[string]string) error {
+func (c upCmd) announce(w io.Writer, at addresses, backends map[string]string, st *stores, created map[string]string) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "upstream_url": upstream, "keys": created})
+		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "backends": backends, "keys": created})
 	}
-	_, err := io.WriteString(w, announcement(at, upstream, c.Data, st.plans, created))
+	_, err := io.WriteString(w, announcement(at, backends, c.Data, st.plans, created))
 	return err
 }

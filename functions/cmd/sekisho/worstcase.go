@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"os"
 
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/money/worstcase"
 )
 
 // worstCaseCmd prints what the ceilings of a plan or of a deployed stack let an hour cost.
 type worstCaseCmd struct {
+	contractFlag
 	File string `arg:"" help:"What terraform show -json printed of a plan or of the state, or terraform output -json." placeholder:"FILE"`
 	JSON bool   `name:"json" help:"Print the three figures as JSON."`
 }
 
 func (c worstCaseCmd) Run(s streams) error {
-	report, err := worstCase(c.File)
+	report, err := worstCase(c.contractFlag, c.File)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (c worstCaseCmd) Run(s streams) error {
 }
 
 // worstCase computes the report for the ceilings in a file.
-func worstCase(file string) (worstcase.Report, error) {
+func worstCase(from contractFlag, file string) (worstcase.Report, error) {
 	printed, err := os.ReadFile(file)
 	if err != nil {
 		return worstcase.Report{}, badUsage(err)
@@ -36,7 +36,7 @@ func worstCase(file string) (worstcase.Report, error) {
 	if err != nil {
 		return worstcase.Report{}, badUsage(fmt.Errorf("%s: %w", file, err))
 	}
-	api, err := contract.Load()
+	api, err := from.load("")
 	if err != nil {
 		return worstcase.Report{}, err
 	}

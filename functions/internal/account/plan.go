@@ -102,6 +102,28 @@ func planOf(l usage.Limits) (p plan) {
 // {"free":{"monthly":1000,"daily":200,"per_second":2,"burst":10},"internal":{}}. An empty
 // text gives the default plans.
 func ParsePlans(text string) (Plans, error) {
+	bounds, err := defaultBounds()
+	if err != nil {
+		return nil, err
+	}
+	return parsePlans(text, bounds)
+}
+
+// defaultBounds are those of the default contract, and of all others: they are in the base.
+func defaultBounds() (contract.PlanBounds, error) {
+	api, err := contract.Default()
+	if err != nil {
+		return contract.PlanBounds{}, err
+	}
+	return api.Limits.Plan, nil
+}
+
+// PlanParser is ParsePlans for a function, which has read its contract and needs no other.
+func PlanParser(bounds contract.PlanBounds) func(text string) (Plans, error) {
+	return func(text string) (Plans, error) { return parsePlans(text, bounds) }
+}
+
+func parsePlans(text string, bounds contract.PlanBounds) (Plans, error) {
 	if strings.TrimSpace(text) == "" {
 		return DefaultPlans(), nil
 	}
@@ -111,7 +133,7 @@ func ParsePlans(text string) (Plans, error) {
 	}
 	plans := Plans{}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		if err := plans.add(name, raw[name]); err != nil {
+		if err := plans.add(name, raw[name], bounds); err != nil {
 			return nil, err
 		}
 	}
@@ -127,6 +149,10 @@ const planFlagForm = "write NAME=MONTHLY, or NAME=PART,… with monthly=N, daily
 // ParsePlanFlags reads plans from texts, one a plan: free=1000,daily=200,per_second=2,burst=10.
 // The monthly limit needs no name; "unlimited" is a plan without limits.
 func ParsePlanFlags(flags []string) (Plans, error) {
+	bounds, err := defaultBounds()
+	if err != nil {
+		return nil, err
+	}
 	plans := Plans{}
 	for _, flag := range flags {
 		name, parts, ok := strings.Cut(flag, "=")
@@ -140,7 +166,7 @@ func ParsePlanFlags(flags []string) (Plans, error) {
 		if err != nil {
 			return nil, fmt.Errorf("plan %q: %w", name, err)
 		}
-		if err := plans.add(name, p); err != nil {
+		if err := plans.add(name, p, bounds); err != nil {
 			return nil, err
 		}
 	}
@@ -190,12 +216,7 @@ func setPart[T any](part **T, value string, parse func(string) (T, error)) (agai
 	return false, err
 }
 
-func (p Plans) add(name string, parts plan) error {
-	api, err := contract.Load()
-	if err != nil {
-		return err
-	}
-	bounds := api.Limits.Plan
+func (p Plans) add(name string, parts plan, bounds contract.PlanBounds) error {
 	if ok, err := regexp.MatchString(bounds.Name, name); err != nil {
 		return err
 	} else if !ok {

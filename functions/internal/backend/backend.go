@@ -51,16 +51,18 @@ type Settings struct {
 // The ways in which a credential is sent.
 const (
 	Bearer = "bearer" // Authorization: Bearer VALUE
-	Header = "header" // Name: VALUE
-	Basic  = "basic"  // Authorization: Basic, of VALUE, which is user:password
+	Header = "header" // Name: VALUE, or Name: Scheme VALUE
+	Basic  = "basic"  // Authorization: Basic, of Name:VALUE, or of VALUE, which is user:password
 	Query  = "query"  // ?Name=VALUE
 )
 
 // Auth is a credential: how it is sent and where it is.
 type Auth struct {
 	Type string `json:"type"`
-	// Name of the header or of the query parameter.
+	// Name of the header, of the query parameter, or of the user.
 	Name string `json:"name,omitempty"`
+	// Scheme stands before the value of a header, such as Token.
+	Scheme string `json:"scheme,omitempty"`
 	Place
 }
 
@@ -186,10 +188,14 @@ func (s Settings) Base() (*url.URL, error) {
 }
 
 func (a Auth) check() error {
+	if a.Scheme != "" && a.Type != Header {
+		return fmt.Errorf("scheme: goes with the type %s only", Header)
+	}
 	switch a.Type {
-	case Bearer, Basic:
+	case Basic:
+	case Bearer:
 		if a.Name != "" {
-			return fmt.Errorf("name: goes with the types %s and %s only", Header, Query)
+			return fmt.Errorf("name: a bearer token has none; for a header of another name give the type %s", Header)
 		}
 	case Header, Query:
 		if a.Name == "" {

@@ -23,8 +23,8 @@ func (e *NotInvokedError) Unwrap() error { return e.Err }
 
 // FailedError: the function ran and failed, or ran out of time or memory.
 type FailedError struct {
-	// Type is the runtime's word for it, such as Runtime.ExitError. Message can quote anything.
-	Type, Message string
+	// Type is the runtime's word for it, such as Runtime.ExitError.
+	Type string
 }
 
 func (e *FailedError) Error() string { return "the function failed: " + e.Type }

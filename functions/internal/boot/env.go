@@ -22,6 +22,8 @@ const (
 	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
 	ToolNames           = "SEKISHO_TOOL_NAMES"
+	Listing             = "SEKISHO_LISTING"
+	ListingTokens       = "SEKISHO_LISTING_TOKENS"
 	LogLevel            = "SEKISHO_LOG_LEVEL"
 
 	// Streaming says that the function is invoked for streams only, by a function URL or by a
@@ -40,12 +42,8 @@ const (
 	// UsageTopicARN is the SNS topic for it. Without one nothing is sent.
 	UsageTopicARN = "SEKISHO_USAGE_TOPIC_ARN"
 
-	UpstreamURL            = "SEKISHO_UPSTREAM_URL"
-	UpstreamTokenParameter = "SEKISHO_UPSTREAM_TOKEN_PARAMETER"
-	UpstreamBurst          = "SEKISHO_UPSTREAM_BURST"
-	UpstreamRatePerSecond  = "SEKISHO_UPSTREAM_RATE_PER_SECOND"
-	PublishPerDay          = "SEKISHO_PUBLISH_PER_DAY"
-	UpstreamTimeoutSeconds = "SEKISHO_UPSTREAM_TIMEOUT_SECONDS"
+	// Backend is the JSON of a backend.Settings, for the function of a backend.
+	Backend = "SEKISHO_BACKEND"
 
 	BrakeFunctions     = "SEKISHO_BRAKE_FUNCTIONS"
 	BrakeTopicARN      = "SEKISHO_BRAKE_TOPIC_ARN"

@@ -31,11 +31,9 @@ func (c Config) Methods(api *contract.API) []string {
 		stopped[Undeployed(api, function)] = true
 	}
 	var methods []string
-	for _, op := range api.Operations {
-		if op.Braked || op.Function != "" && stopped[op.Function] {
-			for _, verb := range op.Verbs() {
-				methods = append(methods, verb+" "+op.Path)
-			}
+	for _, m := range api.Methods() {
+		if m.Operation.Braked || m.Operation.Function != "" && stopped[m.Operation.Function] {
+			methods = append(methods, m.Name)
 		}
 	}
 	return methods

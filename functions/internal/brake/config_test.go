@@ -10,7 +10,7 @@ import (
 // TestMethods: every method of a stopped function, each verb of ANY for itself, and what the
 // gateway answers where the contract says so; but never usage, settings and health.
 func TestMethods(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,8 +63,11 @@ func (op *Operation) Bind(path map[string]string, query map[string][]string, bod
 		if err := s.bindText(args, name, text); err != nil {
 			return nil, err
 		}
+		if list, ok := s.properties[name].listOf(strings.Split(text, ",")); ok && !looksLikeJSON(text) {
+			args[name] = list
+		}
 	}
-	return args, op.validate(s, args)
+	return args, s.Validate(args)
 }
 
 func decodeBody(body []byte, args map[string]any) error {
@@ -89,6 +92,15 @@ func (s *Schemas) bindQuery(args map[string]any, name string, values []string) e
 	isQuery := slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name && p.In == "query" })
 	if !isQuery {
 		return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such query parameter; " + s.known()}
+	}
+	if list, ok := s.properties[name].listOf(values); ok && len(values) > 0 {
+		for _, value := range values {
+			if err := s.bindText(args, name, value); err != nil {
+				return err
+			}
+		}
+		args[name] = list
+		return nil
 	}
 	if len(values) > 1 {
 		return &ArgumentError{Param: name, Message: fmt.Sprintf("given %d times; give it once", len(values))}
@@ -115,18 +127,19 @@ func (s *Schemas) bindText(args map[string]any, name, text string) error {
 // propertyPath finds an argument's name in the validator's path to a fault.
 var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
 
-// Validate reads the arguments leniently (see Schemas.read), checks them against the
-// operation's input schema, and fills in defaults. Numbers in it may be of type json.Number; they
-// become float64, or stay json.Number if they have more digits. The error is an *ArgumentError.
+// Validate is that of the operation's schemas.
 func (op *Operation) Validate(args map[string]any) error {
 	s, err := op.Schemas()
 	if err != nil {
 		return err
 	}
-	return op.validate(s, args)
+	return s.Validate(args)
 }
 
-func (op *Operation) validate(s *Schemas, args map[string]any) error {
+// Validate reads the arguments leniently (see read), checks them against the input schema, and
+// fills in defaults. Numbers in it may be of type json.Number; they become float64, or stay
+// json.Number if they have more digits. The error is an *ArgumentError.
+func (s *Schemas) Validate(args map[string]any) error {
 	for name := range args {
 		if _, ok := s.properties[name]; !ok {
 			return &ArgumentError{Param: reply.Cut(name, mostName), Message: "no such argument; " + s.known()}
@@ -143,7 +156,7 @@ func (op *Operation) validate(s *Schemas, args map[string]any) error {
 	}
 	schema, err := s.compiled()
 	if err != nil {
-		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
+		return fmt.Errorf("contract: input schema: %w", err)
 	}
 	if err := schema.Validate(args); err != nil {
 		return s.explain(err)
@@ -185,7 +198,7 @@ func (s *Schemas) known() string {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return "this operation takes none"
+		return "there are none"
 	}
 	slices.Sort(names)
 	return "known: " + strings.Join(names, ", ")
@@ -193,7 +206,8 @@ func (s *Schemas) known() string {
 
 // Parts are the arguments of a call where HTTP has them.
 type Parts struct {
-	// PathParameters are percent-encoded, as API Gateway hands them on, and so is Path.
+	// PathParameters are those of the operation's Resource, percent-encoded as API Gateway hands them
+	// on, and so is Path.
 	Path           string
 	PathParameters map[string]string
 	Query          url.Values
@@ -207,18 +221,21 @@ func (op *Operation) Parts(args map[string]any) (Parts, error) {
 	if err != nil {
 		return Parts{}, err
 	}
-	p, body := Parts{Path: op.Path, PathParameters: map[string]string{}, Query: url.Values{}}, map[string]any{}
+	p, inPath, body := Parts{Query: url.Values{}}, map[string]string{}, map[string]any{}
 	for name, value := range args {
 		switch s.place(name) {
 		case "path":
-			p.PathParameters[name] = url.PathEscape(text(value))
-			p.Path = strings.ReplaceAll(p.Path, "{"+name+"}", p.PathParameters[name])
+			inPath[name] = url.PathEscape(text(value))
 		case "query":
-			p.Query.Set(name, text(value))
+			addToQuery(p.Query, name, value)
 		default:
 			body[name] = value
 		}
 	}
+	if p.Path, err = op.concretePath(inPath); err != nil {
+		return Parts{}, err
+	}
+	p.PathParameters = op.resourceParameters(p.Path)
 	if !op.HasBody {
 		return p, nil
 	}
@@ -251,6 +268,22 @@ func (op *Operation) Request(base string, args map[string]any) (*http.Request, e
 	return request, nil
 }
 
+// concretePath puts escaped values into the path, whose own text is escaped where it must be.
+func (op *Operation) concretePath(values map[string]string) (string, error) {
+	steps := strings.Split(op.Path, "/")
+	for i, step := range steps {
+		texts, names, err := parts(step)
+		if err != nil {
+			return "", fmt.Errorf("contract: %s: %w", op.ID, err)
+		}
+		steps[i] = url.PathEscape(texts[0])
+		for j, name := range names {
+			steps[i] += values[strings.TrimSuffix(name, "+")] + url.PathEscape(texts[j+1])
+		}
+	}
+	return strings.Join(steps, "/"), nil
+}
+
 func (s *Schemas) place(name string) string {
 	for _, p := range s.Params {
 		if p.Name == name {
@@ -266,6 +299,8 @@ func text(value any) string {
 		return v
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any, map[string]any:
+		return jsonText(v)
 	default:
 		return fmt.Sprint(v)
 	}

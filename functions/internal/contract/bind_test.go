@@ -12,7 +12,7 @@ import (
 
 func op(t testing.TB, id string) *Operation {
 	t.Helper()
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestLeaveItOut(t *testing.T) {
 // TestArgumentErrorsAreShort: whatever is sent, and wherever, an error repeats little of it.
 func TestArgumentErrorsAreShort(t *testing.T) {
 	const most = 1000
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestParseRefuses(t *testing.T) {
 // TestSchemas: since schemas are only read on demand, this is what catches a broken one before
 // a deployment does.
 func TestSchemas(t *testing.T) {
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,9 @@ const codeAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 var codeForm = regexp.MustCompile(`^[0-9A-Za-z]{2}$`)
 
-// codeOf makes the code of an operation's counter of its ID, so that it stays the same
+// CodeOf makes the code of an operation's counter of its ID, so that it stays the same
 // whatever else the contract holds.
-func codeOf(id string) string {
+func CodeOf(id string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
 	n := h.Sum32() % (62 * 62)
@@ -44,7 +44,7 @@ func assignCodes(operations []*Operation) error {
 	owner := map[string]string{}
 	for _, op := range counted {
 		if op.Code == "" {
-			op.Code = codeOf(op.ID)
+			op.Code = CodeOf(op.ID)
 		}
 		if other, taken := owner[op.Code]; taken {
 			return fmt.Errorf("operations %s and %s have the same code %q: add `code: XY`, two other letters or digits, to the x-sekisho of the newer one", other, op.ID, op.Code)

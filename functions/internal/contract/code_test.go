@@ -17,7 +17,7 @@ func described(n int, more map[int]string) []byte {
 
 // TestCodesAreForever: a code names a counter in tables that exist.
 func TestCodesAreForever(t *testing.T) {
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}

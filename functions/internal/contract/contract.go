@@ -1,18 +1,19 @@
 // Package contract holds the contract, the one description of the API, and a typed view of it.
 //
-// openapi.yaml lists every route and every tool. The authorizer reads units and exemptions
+// The contract lists every route and every tool. The authorizer reads units and exemptions
 // from it, the MCP function its tools, the business functions their argument checks, and the
 // laptop's gateway its routes and refusals; Terraform sends a projection of the same file to
 // API Gateway.
 //
-// The end of the file, with the gateway's own answers, is generated from other packages. The
-// whole is embedded as JSON because YAML takes ten times as long to decode at a cold start.
-// A test keeps everything in sync; go generate writes it.
+// It is merged from two: base.yaml is the service's own, and the other lists the tools, by
+// default those of tools.yaml. The end of base.yaml, with the gateway's own answers, is generated
+// from other packages. What is merged is JSON, because YAML takes ten times as long to decode at
+// a cold start; contract.json is the default one. A test keeps everything in sync; go generate
+// writes it.
 package contract
 
 import (
-	"bytes"
-	_ "embed"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +21,6 @@ import (
 	"strings"
 	"sync"
 )
-
-//go:embed openapi.json
-var document []byte
 
 // API is a typed view of the contract.
 type API struct {
@@ -39,10 +37,15 @@ type API struct {
 	// MinCompressed is from how many bytes on API Gateway compresses answers; nil means never.
 	MinCompressed *int
 	Limits        Limits
+	// Backends by name, which is also that of their function.
+	Backends map[string]Backend
 
-	functions functionTable
-	byID      map[string]*Operation
-	byRoute   map[string]*Operation
+	functions  functionTable
+	byID       map[string]*Operation
+	byResource map[string]*Operation
+	routes     func() (*Routes[*Operation], error)
+	base       string // the hash of the base that it was merged with
+	sizes      json.RawMessage
 }
 
 // Operation is one method on one path.
@@ -53,6 +56,9 @@ type Operation struct {
 	Method string
 	// Path with its parameters in braces, such as /v1/postal/{postal_code}.
 	Path string
+	// Resource is API Gateway's for the path. It differs where the gateway can't hold the path, or
+	// where operations share one: then it ends in {proxy+}, and Resolve says which of them is meant.
+	Resource string
 	// Category is the operation's first tag.
 	Category    string
 	Summary     string
@@ -61,12 +67,20 @@ type Operation struct {
 	Public bool
 	// Function is the Lambda that serves it; empty if the gateway itself answers.
 	Function string
+	// Backend that the function asks; empty if it serves the operation itself.
+	Backend string
+	// Answer is AnswerObject, AnswerWrapped or AnswerText.
+	Answer string
+	// PerDay is how many calls may succeed on one UTC day, by all callers together, unless the
+	// backend's settings say otherwise; 0 is no limit.
+	PerDay int
 	// Units that a call takes from the monthly limit; 0 = exempt.
 	Units int64
 	// Code names the operation's counter, "" where it has none; see MaxCoded.
 	Code string
-	// Tool says whether the operation is listed over MCP.
+	// Tool says whether the operation is a tool over MCP, and Listed in which lists.
 	Tool        bool
+	Listed      Listed
 	Annotations Annotations
 	// HasBody operations take a JSON body, whose members are arguments too.
 	HasBody bool
@@ -77,6 +91,7 @@ type Operation struct {
 	Braked bool
 
 	schemas func() (*Schemas, error)
+	call    func() (*BackendCall, error)
 }
 
 // Annotations are MCP's tool annotations, with the specification's defaults.
@@ -96,20 +111,43 @@ type Param struct {
 	Required bool
 }
 
-// Composite is a tool made up of calls to exempt operations.
+// Listed says in which lists of tools a tool is.
+type Listed string
+
+// The kinds of tools by where they are listed. A list is in full, or names a few tools with which
+// the others are found.
+const (
+	// ListedInFull is the default: the tool is found where it is not listed.
+	ListedInFull Listed = ""
+	// ListedAlways is a tool of every list.
+	ListedAlways Listed = "always"
+	// ListedForSearch is a tool with which others are found and called.
+	ListedForSearch Listed = "search"
+)
+
+func (l Listed) check() error {
+	switch l {
+	case ListedInFull, ListedAlways, ListedForSearch:
+		return nil
+	}
+	return fmt.Errorf("listed takes %s or %s, not %q", ListedAlways, ListedForSearch, string(l))
+}
+
+// Composite is a tool that the MCP function serves itself.
 type Composite struct {
 	Name        string
 	Category    string
+	Listed      Listed
 	Description string
 	Annotations Annotations
-	// Calls are the IDs of the operations it may call.
+	// Calls are the IDs of the exempt operations it may call.
 	Calls []string
 
-	output func() (json.RawMessage, error)
+	schemas func() (*Schemas, error)
 }
 
-// Output is the schema of the tool's answer.
-func (c *Composite) Output() (json.RawMessage, error) { return c.output() }
+// Schemas reads the tool's schemas, once.
+func (c *Composite) Schemas() (*Schemas, error) { return c.schemas() }
 
 // GatewayResponse is an answer of API Gateway's own.
 type GatewayResponse struct {
@@ -129,26 +167,8 @@ type MockIntegration struct {
 	} `json:"responses"`
 }
 
-var load = sync.OnceValues(func() (*API, error) { return Parse(document) })
-
-// Load returns the embedded contract. It is decoded once and shared, so callers must not
-// change it.
-func Load() (*API, error) { return load() }
-
-// Document is the embedded contract as JSON.
-func Document() []byte { return bytes.Clone(document) }
-
 // Operation finds an operation by its ID; nil if there is none.
 func (a *API) Operation(id string) *Operation { return a.byID[id] }
-
-// Route finds the operation for a method on a path, written as in the contract; nil if there
-// is none. ANY matches every method that the path doesn't list.
-func (a *API) Route(method, path string) *Operation {
-	if op := a.byRoute[strings.ToUpper(method)+" "+path]; op != nil {
-		return op
-	}
-	return a.byRoute["ANY "+path]
-}
 
 // Tools lists the operations that are tools, sorted by name.
 func (a *API) Tools() []*Operation {
@@ -197,25 +217,19 @@ func (a *API) ByFunction(name string) []*Operation {
 	return ops
 }
 
-// Verbs are the methods of requests that reach an operation: its own, or all that ANY stands for.
-func (op *Operation) Verbs() []string {
-	if op.Method != "ANY" {
-		return []string{op.Method}
-	}
-	return []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
-}
-
 // raw is the part of an OpenAPI document that Parse reads.
 type raw struct {
-	Paths    map[string]map[string]json.RawMessage `json:"paths"`
-	Security []map[string][]string                 `json:"security"`
+	Paths    map[string]pathItem   `json:"paths"`
+	Security []map[string][]string `json:"security"`
 
 	Composites []struct {
 		Name        string          `json:"name"`
 		Category    string          `json:"category"`
+		Listed      Listed          `json:"listed"`
 		Description string          `json:"description"`
 		Annotations Annotations     `json:"annotations"`
 		Calls       []string        `json:"calls"`
+		Input       json.RawMessage `json:"input"`
 		Output      json.RawMessage `json:"output"`
 	} `json:"x-sekisho-composite-tools"`
 	StageVariables   map[string]map[string]string `json:"x-sekisho-stage-variables"`
@@ -223,6 +237,9 @@ type raw struct {
 	MinCompressed    *int                         `json:"x-amazon-apigateway-minimum-compression-size"`
 	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
 	Limits           Limits                       `json:"x-sekisho-limits"`
+	Backends         map[string]Backend           `json:"x-sekisho-backends"`
+	Base             string                       `json:"x-sekisho-base"`
+	Sizes            json.RawMessage              `json:"x-sekisho-list-sizes"`
 	GatewayResponses map[string]GatewayResponse   `json:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -236,12 +253,18 @@ type rawOperation struct {
 	RequestBody json.RawMessage        `json:"requestBody"`
 	Responses   json.RawMessage        `json:"responses"`
 	Sekisho     struct {
-		Function    string      `json:"function"`
-		Units       int64       `json:"units"`
-		Code        string      `json:"code"`
-		Tool        bool        `json:"tool"`
-		Braked      bool        `json:"braked"`
-		Annotations Annotations `json:"annotations"`
+		Function    string          `json:"function"`
+		Backend     string          `json:"backend"`
+		Resource    string          `json:"resource"`
+		Request     json.RawMessage `json:"request"`
+		Answer      string          `json:"answer"`
+		PerDay      int             `json:"per_day"`
+		Units       int64           `json:"units"`
+		Code        string          `json:"code"`
+		Tool        bool            `json:"tool"`
+		Listed      Listed          `json:"listed"`
+		Braked      bool            `json:"braked"`
+		Annotations Annotations     `json:"annotations"`
 	} `json:"x-sekisho"`
 	Integration *MockIntegration `json:"x-amazon-apigateway-integration"`
 }
@@ -260,9 +283,13 @@ func Parse(doc []byte) (*API, error) {
 		AccessLog:        r.AccessLog,
 		MinCompressed:    r.MinCompressed,
 		Limits:           r.Limits,
+		Backends:         r.Backends,
+		base:             r.Base,
+		sizes:            r.Sizes,
 		byID:             map[string]*Operation{},
-		byRoute:          map[string]*Operation{},
+		byResource:       map[string]*Operation{},
 	}
+	api.routes = sync.OnceValues(api.newRoutes)
 	schemas := newResolver(doc)
 	if err := api.addOperations(r, schemas); err != nil {
 		return nil, err
@@ -273,6 +300,24 @@ func Parse(doc []byte) (*API, error) {
 	return api, api.addComposites(r, schemas)
 }
 
+// pathItem has a field for each method, so that a contract is decoded in one go.
+type pathItem struct {
+	Get     *rawOperation `json:"get"`
+	Put     *rawOperation `json:"put"`
+	Post    *rawOperation `json:"post"`
+	Delete  *rawOperation `json:"delete"`
+	Patch   *rawOperation `json:"patch"`
+	Head    *rawOperation `json:"head"`
+	Options *rawOperation `json:"options"`
+	Any     *rawOperation `json:"x-amazon-apigateway-any-method"`
+}
+
+func (p pathItem) operations() map[string]*rawOperation {
+	return map[string]*rawOperation{
+		"GET": p.Get, "PUT": p.Put, "POST": p.Post, "DELETE": p.Delete, "PATCH": p.Patch, "HEAD": p.Head, "OPTIONS": p.Options, anyMethod: p.Any,
+	}
+}
+
 // methods maps those members of a path item that are operations to their HTTP methods.
 var methods = map[string]string{
 	"get": "GET", "put": "PUT", "post": "POST", "delete": "DELETE", "patch": "PATCH",
@@ -281,21 +326,23 @@ var methods = map[string]string{
 
 func (a *API) addOperations(r raw, schemas *resolver) error {
 	for path, item := range r.Paths {
-		for member, value := range item {
-			method, ok := methods[member]
-			if !ok {
+		for method, described := range item.operations() {
+			if described == nil {
 				continue
 			}
-			op, err := newOperation(method, path, value, len(r.Security) > 0, schemas)
+			op, err := newOperation(method, path, *described, len(r.Security) > 0, schemas)
 			if err != nil {
 				return fmt.Errorf("contract: %s %s: %w", method, path, err)
 			}
 			if a.byID[op.ID] != nil {
-				return fmt.Errorf("contract: operationId %q stands twice", op.ID)
+				return fmt.Errorf("contract: operationId %q is written twice, at %s %s and %s %s", op.ID, a.byID[op.ID].Method, a.byID[op.ID].Path, method, path)
+			}
+			if _, declared := a.Backends[op.Backend]; op.Backend != "" && !declared {
+				return fmt.Errorf("contract: %s: x-sekisho.backend %s is not declared: add it to x-sekisho-backends, as in { type: http }", op.ID, op.Backend)
 			}
 			a.Operations = append(a.Operations, op)
 			a.byID[op.ID] = op
-			a.byRoute[method+" "+path] = op
+			a.byResource[op.ResourceMethod()+" "+op.Resource] = op
 		}
 	}
 	slices.SortFunc(a.Operations, func(x, y *Operation) int {
@@ -307,21 +354,25 @@ func (a *API) addOperations(r raw, schemas *resolver) error {
 	return nil
 }
 
-func newOperation(method, path string, value json.RawMessage, secured bool, schemas *resolver) (*Operation, error) {
-	var r rawOperation
-	if err := json.Unmarshal(value, &r); err != nil {
-		return nil, err
-	}
+func newOperation(method, path string, r rawOperation, secured bool, schemas *resolver) (*Operation, error) {
 	op := &Operation{
 		ID: r.OperationID, Method: method, Path: path,
 		Summary: r.Summary, Description: r.Description,
-		Function: r.Sekisho.Function, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
-		Tool: r.Sekisho.Tool, Annotations: r.Sekisho.Annotations,
+		Resource: cmp.Or(r.Sekisho.Resource, path),
+		Function: r.Sekisho.Function, Backend: r.Sekisho.Backend,
+		PerDay: r.Sekisho.PerDay, Units: r.Sekisho.Units, Code: r.Sekisho.Code,
+		Tool: r.Sekisho.Tool, Listed: r.Sekisho.Listed, Annotations: r.Sekisho.Annotations,
 		Integration: r.Integration, Braked: r.Sekisho.Braked,
 		Public: !secured,
 	}
 	if op.ID == "" {
 		return nil, errors.New("operationId is missing")
+	}
+	if op.PerDay < 0 || op.PerDay > 0 && op.Backend == "" {
+		return nil, fmt.Errorf("x-sekisho.per_day %d: write 1 or more, for an operation of a backend", op.PerDay)
+	}
+	if err := op.Listed.check(); err != nil {
+		return nil, err
 	}
 	if op.Units < 0 {
 		return nil, fmt.Errorf("units must not be negative, not %d", op.Units)
@@ -331,6 +382,10 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 	}
 	if op.Code != "" && !codeForm.MatchString(op.Code) {
 		return nil, fmt.Errorf("code %q: write two letters or digits", op.Code)
+	}
+	op.Answer = cmp.Or(r.Sekisho.Answer, AnswerObject)
+	if !slices.Contains([]string{AnswerObject, AnswerWrapped, AnswerText}, op.Answer) {
+		return nil, fmt.Errorf("x-sekisho.answer %q: write %s, %s or %s", op.Answer, AnswerObject, AnswerWrapped, AnswerText)
 	}
 	if len(r.Tags) > 0 {
 		op.Category = r.Tags[0]
@@ -346,8 +401,18 @@ func newOperation(method, path string, value json.RawMessage, secured bool, sche
 		}
 		return made, nil
 	})
+	op.call = sync.OnceValues(func() (*BackendCall, error) {
+		made, err := newCall(op, r, schemas)
+		if err != nil {
+			return nil, fmt.Errorf("contract: %s: %w", op.ID, err)
+		}
+		return made, nil
+	})
 	return op, nil
 }
+
+// Call says how the operation's backend is asked. It is read once, when it is first wanted.
+func (op *Operation) Call() (*BackendCall, error) { return op.call() }
 
 func (a *API) addComposites(r raw, schemas *resolver) error {
 	for _, c := range r.Composites {
@@ -360,15 +425,18 @@ func (a *API) addComposites(r raw, schemas *resolver) error {
 				return fmt.Errorf("contract: composite tool %s calls %s, which is counted", c.Name, id)
 			}
 		}
+		if err := c.Listed.check(); err != nil {
+			return fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
+		}
 		a.Composites = append(a.Composites, &Composite{
-			Name: c.Name, Category: c.Category, Description: c.Description,
+			Name: c.Name, Category: c.Category, Listed: c.Listed, Description: c.Description,
 			Annotations: c.Annotations, Calls: c.Calls,
-			output: sync.OnceValues(func() (json.RawMessage, error) {
-				output, err := schemas.encoded(c.Output)
+			schemas: sync.OnceValues(func() (*Schemas, error) {
+				made, err := compositeSchemas(c.Input, c.Output, schemas)
 				if err != nil {
 					return nil, fmt.Errorf("contract: composite tool %s: %w", c.Name, err)
 				}
-				return output, nil
+				return made, nil
 			}),
 		})
 	}
@@ -383,8 +451,12 @@ func (a *API) CheckSchemas() error {
 		}
 	}
 	for _, c := range a.Composites {
-		if _, err := c.Output(); err != nil {
+		s, err := c.Schemas()
+		if err != nil {
 			return err
+		}
+		if _, err := s.compiled(); err != nil {
+			return fmt.Errorf("contract: composite tool %s: input schema: %w", c.Name, err)
 		}
 	}
 	return nil
@@ -400,5 +472,8 @@ func (op *Operation) CheckSchemas() error {
 	if _, err := s.compiled(); err != nil {
 		return fmt.Errorf("contract: %s: input schema: %w", op.ID, err)
 	}
-	return nil
+	if op.Backend != "" {
+		_, err = op.Call()
+	}
+	return err
 }

@@ -20,6 +20,8 @@ type Function struct {
 	// SparedIn is the one way of dispatching calls in which the brake leaves it alone all the same,
 	// "" where there is none.
 	SparedIn string
+	// Binary is the program that it runs, dist/BINARY.zip; "" means the one of its own name.
+	Binary string
 }
 
 // BrakedIn says whether the spending brake may stop the function where mcp dispatches calls so.
@@ -46,6 +48,9 @@ func (a *API) Function(name string) Function {
 	return a.functions.fallback
 }
 
+// Binary is the program of a function.
+func (a *API) Binary(name string) string { return cmp.Or(a.Function(name).Binary, name) }
+
 // NeverBraked lists the functions that the spending brake must leave alone, in order.
 func (a *API) NeverBraked() []string {
 	names := slices.AppendSeq(a.Functions(), maps.Keys(a.functions.named))
@@ -62,6 +67,7 @@ type rawFunction struct {
 	TimeoutSeconds *int64 `json:"timeout_seconds"`
 	Braked         *bool  `json:"braked"`
 	SparedIn       string `json:"spared_in"`
+	Binary         string `json:"binary"`
 }
 
 func (a *API) addFunctions(table map[string]json.RawMessage) error {
@@ -71,6 +77,9 @@ func (a *API) addFunctions(table map[string]json.RawMessage) error {
 	var fallback rawFunction
 	if err := decodeStrictly(table[fallbackName], &fallback); err != nil {
 		return fmt.Errorf("%s: %w", fallbackName, err)
+	}
+	if fallback.Binary != "" {
+		return errors.New("default: each function says its binary itself; take this one out")
 	}
 	if fallback.MemoryMB == nil || fallback.TimeoutSeconds == nil || fallback.Braked == nil {
 		return errors.New("default must say memory_mb, timeout_seconds and braked: other entries start from it")
@@ -95,7 +104,7 @@ func (a *API) addFunctions(table map[string]json.RawMessage) error {
 }
 
 // decodeStrictly refuses members that it does not know: a misspelt one would be the default.
-func decodeStrictly(raw json.RawMessage, into *rawFunction) error {
+func decodeStrictly(raw json.RawMessage, into any) error {
 	if raw == nil {
 		return errors.New("is missing")
 	}
@@ -114,7 +123,10 @@ func (r rawFunction) over(fallback rawFunction) (Function, error) {
 	if most := int64(MaxTimeout / time.Second); timeout < 1 || timeout > most {
 		return Function{}, fmt.Errorf("timeout_seconds takes 1 to %d, not %d", most, timeout)
 	}
-	return Function{MemoryMB: memory, Timeout: time.Duration(timeout) * time.Second, Braked: *cmp.Or(r.Braked, fallback.Braked), SparedIn: r.SparedIn}, nil
+	return Function{
+		MemoryMB: memory, Timeout: time.Duration(timeout) * time.Second, Braked: *cmp.Or(r.Braked, fallback.Braked),
+		SparedIn: r.SparedIn, Binary: r.Binary,
+	}, nil
 }
 
 // checkFunctions: the brake answers for functions that serve operations; a named one that

@@ -16,9 +16,9 @@ func TestFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]Function{
-		"slow":  {256, 28 * time.Second, true, "direct"},
-		"door":  {128, 5 * time.Second, false, ""},
-		"other": {256, 5 * time.Second, true, ""},
+		"slow":  {256, 28 * time.Second, true, "direct", ""},
+		"door":  {128, 5 * time.Second, false, "", ""},
+		"other": {256, 5 * time.Second, true, "", ""},
 	} {
 		if got := api.Function(name); got != want {
 			t.Errorf("%s runs with %+v, want %+v", name, got, want)
@@ -52,11 +52,11 @@ func TestTableOfFunctionsRefuses(t *testing.T) {
 // TestTimeouts: what the API waits for ends before API Gateway gives up, after 29 s, so that
 // its caller gets the function's own answer; and the MCP server outlasts what it calls.
 func TestTimeouts(t *testing.T) {
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}
-	mcp := api.Route("POST", "/mcp").Function
+	mcp := api.Operation("system.mcp").Function
 	for _, name := range api.Functions() {
 		timeout := api.Function(name).Timeout
 		if timeout >= 29*time.Second {
@@ -70,7 +70,7 @@ func TestTimeouts(t *testing.T) {
 
 // TestUsageIsNeverBraked: while the brake is on, key holders still see their usage.
 func TestUsageIsNeverBraked(t *testing.T) {
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,8 @@ func (p property) read(value any) (meant any, wrong string) {
 			return digits, ""
 		}
 		return nil, "a number, which loses leading zeros; send it as text, in quotes"
+	case []any:
+		return p.elements(v)
 	}
 	return value, ""
 }
@@ -117,6 +119,11 @@ func (p property) fromText(text string) (meant any, wrong string) {
 			return false, ""
 		}
 		return nil, reply.Quote(text) + " is neither true nor false"
+	case "array", "object":
+		if value, ok := p.fromJSON(text).([]any); ok {
+			return p.elements(value)
+		}
+		return p.fromJSON(text), ""
 	}
 	return text, ""
 }

@@ -5,6 +5,8 @@ package contract
 type Limits struct {
 	// AnswerBytes is the largest body of an answer, over REST and over MCP.
 	AnswerBytes int `json:"answer_bytes"`
+	// Resources is API Gateway's quota of nodes in the tree of paths.
+	Resources int `json:"resources"`
 	// Plan bounds what a plan may say. Terraform reads the same bounds.
 	Plan PlanBounds `json:"plan"`
 }

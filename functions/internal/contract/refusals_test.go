@@ -31,7 +31,7 @@ type rendered struct {
 	ResponseTemplates  map[string]string `yaml:"responseTemplates"`
 }
 
-// generated makes the end of openapi.yaml out of what is written above it.
+// generated makes the end of base.yaml out of what is written above it.
 func generated(t *testing.T, written []byte) []byte {
 	t.Helper()
 	var table struct {

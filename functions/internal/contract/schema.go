@@ -12,16 +12,17 @@ import (
 
 // resolver turns OpenAPI 3.0 schemas into JSON Schema 2020-12 without references.
 type resolver struct {
-	root func() (map[string]any, error)
+	document []byte
+
+	mu sync.Mutex
+	// passed are the objects on the way of references, by path, with their members unread: a
+	// document of megabytes is not decoded for the few schemas that a cold start needs.
+	passed map[string]map[string]json.RawMessage
 }
 
-// newResolver decodes doc when the first reference is followed.
+// newResolver reads nothing yet.
 func newResolver(doc []byte) *resolver {
-	return &resolver{root: sync.OnceValues(func() (map[string]any, error) {
-		var root map[string]any
-		err := json.Unmarshal(doc, &root)
-		return root, err
-	})}
+	return &resolver{document: doc, passed: map[string]map[string]json.RawMessage{}}
 }
 
 // maxDepth bounds nesting, which is infinite if a schema refers to itself.
@@ -48,40 +49,38 @@ func (r *resolver) lookUp(target string) (map[string]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("reference %q: only references within the document are read", target)
 	}
-	root, err := r.root()
-	if err != nil {
-		return nil, err
-	}
-	var at any = root
-	for _, step := range strings.Split(path, "/") {
-		object, ok := at.(map[string]any)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	nowhere := fmt.Errorf("reference %q leads nowhere", target)
+	at, value := "", json.RawMessage(r.document)
+	for step := range strings.SplitSeq(path, "/") {
+		members, ok := r.passed[at]
 		if !ok {
-			return nil, fmt.Errorf("reference %q leads nowhere", target)
+			if json.Unmarshal(value, &members) != nil {
+				return nil, nowhere
+			}
+			r.passed[at] = members
 		}
-		at = object[step]
+		at, value = at+"/"+step, members[step]
 	}
-	object, ok := at.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("reference %q leads nowhere", target)
+	var object map[string]any
+	if json.Unmarshal(value, &object) != nil || object == nil {
+		return nil, nowhere
 	}
 	return object, nil
 }
 
 // schema returns a copy of an OpenAPI schema as JSON Schema: references replaced,
-// `nullable` written as a type, `example` left out.
+// `nullable` written as a type, `example` and what concerns the backend left out.
 func (r *resolver) schema(v map[string]any) (map[string]any, error) { return r.schemaAt(v, 0) }
 
-// encoded is like schema, from JSON to JSON.
-func (r *resolver) encoded(raw json.RawMessage) (json.RawMessage, error) {
+// decoded is like schema, from JSON.
+func (r *resolver) decoded(raw json.RawMessage) (map[string]any, error) {
 	var v map[string]any
 	if err := decode(raw, &v); err != nil {
 		return nil, err
 	}
-	schema, err := r.schema(v)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(schema)
+	return r.schema(v)
 }
 
 func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error) {
@@ -95,7 +94,7 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	out := make(map[string]any, len(v))
 	for name, value := range v {
 		switch name {
-		case "nullable", "example":
+		case "nullable", "example", "x-sekisho-name", "x-sekisho-in", "x-sekisho-style", "x-sekisho-json":
 		case "properties":
 			properties, _ := value.(map[string]any)
 			copied := make(map[string]any, len(properties))
@@ -121,7 +120,7 @@ func (r *resolver) schemaAt(v map[string]any, depth int) (map[string]any, error)
 	return out, nil
 }
 
-// Schemas describe an operation's arguments and its answer.
+// Schemas describe the arguments and the answer of an operation or a composite tool.
 type Schemas struct {
 	// Input is the schema of all arguments together, Output that of the 200 answer, nil if
 	// there is none. They are JSON Schema 2020-12, without references.
@@ -140,6 +139,7 @@ func (op *Operation) Schemas() (*Schemas, error) { return op.schemas() }
 // property is what Bind needs to know about one argument.
 type property struct {
 	kind        string
+	items       string // the kind of a list's elements
 	description string
 	fallback    any
 	// takesEmpty says that "" is a value, and not one left out.
@@ -151,6 +151,7 @@ type property struct {
 func newProperty(schema map[string]any) property {
 	p := property{fallback: schema["default"]}
 	p.kind, _ = schema["type"].(string)
+	p.items, _ = object(schema["items"])["type"].(string)
 	p.description, _ = schema["description"].(string)
 	shortest, _ := schema["minLength"].(float64)
 	choices, isChoice := schema["enum"].([]any)
@@ -182,6 +183,29 @@ func newSchemas(r rawOperation, from *resolver) (*Schemas, error) {
 	return s, s.setOutput(r.Responses, from)
 }
 
+// compositeSchemas are those of a composite tool; without input it takes no arguments.
+func compositeSchemas(input, output json.RawMessage, from *resolver) (*Schemas, error) {
+	s := &Schemas{}
+	in, err := from.decoded(input)
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	properties := object(in["properties"])
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	required, _ := in["required"].([]any)
+	if err := s.setInput(properties, required); err != nil || output == nil {
+		return s, err
+	}
+	out, err := from.decoded(output)
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	s.Output, err = json.Marshal(out)
+	return s, err
+}
+
 // parameters collects the arguments in path and query.
 func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties map[string]any, required []any, err error) {
 	var list []map[string]any
@@ -199,10 +223,16 @@ func (s *Schemas) parameters(raw json.RawMessage, from *resolver) (properties ma
 		if in != "path" && in != "query" {
 			return nil, nil, fmt.Errorf("parameter %q is in %q; only path and query are served", name, in)
 		}
+		if _, taken := properties[name]; taken {
+			return nil, nil, fmt.Errorf("parameter %q is described twice; an argument has one place", name)
+		}
 		needed := p["required"] == true
 		s.Params = append(s.Params, Param{Name: name, In: in, Required: needed})
 		if needed {
 			required = append(required, name)
+		}
+		if object(p["schema"]) == nil {
+			return nil, nil, fmt.Errorf("parameter %q has no schema", name)
 		}
 		schema, err := from.schema(object(p["schema"]))
 		if err != nil {

@@ -17,10 +17,10 @@ import (
 )
 
 // TestTableStandsAlone: what a function runs with, and whether the brake stops it, is written in
-// openapi.yaml and nowhere else: no memory or timeout in Terraform's variables, no list of
+// base.yaml and tools.yaml and nowhere else: no memory or timeout in Terraform's variables, no list of
 // functions that are spared, no table of figures in Go.
 func TestTableStandsAlone(t *testing.T) {
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestTableStandsAlone(t *testing.T) {
 
 // TestCopiesAreFound: the ways in which the table was written a second time before.
 func TestCopiesAreFound(t *testing.T) {
-	api, err := Load()
+	api, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}

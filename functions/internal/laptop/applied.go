@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/front"
 	"sekisho/functions/internal/laptop/lambda"
@@ -141,7 +142,7 @@ func (a Applied) checked() (Applied, error) {
 //
 // leftOut are functions that this program does not have and that no call reaches, because
 // neither a route nor the access log leads to them.
-func (a Applied) Config(platform map[string]string) (c Config, leftOut []string, err error) {
+func (a Applied) Config(platform map[string]string, api *contract.API) (c Config, leftOut []string, err error) {
 	c = Config{
 		Gateway: apigateway.Config{
 			Description: []byte(a.Body), Stage: a.Stage, StageInPath: true, StageVariables: a.StageVariables,
@@ -154,7 +155,7 @@ func (a Applied) Config(platform map[string]string) (c Config, leftOut []string,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Functions)) {
 		f := a.Functions[name]
-		if !slices.Contains(names(), name) {
+		if !slices.Contains(names(), api.Binary(name)) {
 			if name == Settle || strings.Contains(a.Body, ":function:"+f.Name+"/") {
 				return Config{}, nil, fmt.Errorf("function %q serves calls, and this program does not have it (it has %s); use the sekisho that was built from the same commit as the zips",
 					name, strings.Join(names(), ", "))

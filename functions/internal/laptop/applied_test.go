@@ -98,7 +98,7 @@ func TestAppliedConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, leftOut, err := a.Config(map[string]string{"AWS_REGION": "eu-west-1"})
+	c, leftOut, err := a.Config(map[string]string{"AWS_REGION": "eu-west-1"}, table(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestAppliedConfigRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := a.Config(nil); err == nil || !strings.Contains(err.Error(), says) {
+		if _, _, err := a.Config(nil, table(t)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v; want %q", err, says)
 		}
 	}

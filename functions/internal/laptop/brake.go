@@ -47,7 +47,7 @@ func (s *Service) addBrake(c Config) error {
 	env, err := handler.ReadConfig(boot.Map(map[string]string{
 		boot.BrakeFunctions: strings.Join(Braked(s.api, s.dispatch(), slices.Sorted(maps.Keys(c.Functions))), ","), boot.BrakeTopicARN: lambda.TopicARN(MoneyTopic),
 		boot.BrakeAlarms: SpendAlarm, boot.BrakeBudget: MonthlyBudget, boot.BrakeParameter: "local", boot.APIID: "local", boot.Stage: c.Gateway.Stage,
-	}))
+	}), s.api)
 	if err != nil {
 		return err
 	}

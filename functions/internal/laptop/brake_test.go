@@ -406,7 +406,7 @@ func TestTimeoutsAreTheContracts(t *testing.T) {
 // table is the contract, for its table of functions.
 func table(t *testing.T) *contract.API {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"sekisho/functions/internal/apikey"
-	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 )
@@ -88,7 +87,7 @@ func TestCanary(t *testing.T) {
 		conn.Close()
 	})
 	access := &lockedBuffer{}
-	s := startWithUpstream(t, upstream, map[string]string{boot.PublishPerDay: "1000"}, func(c *laptop.Config) { c.Gateway.AccessLog = access })
+	s := startWithUpstream(t, upstream, manyADay, func(c *laptop.Config) { c.Gateway.AccessLog = access })
 	owner, _ := s.newKey("demo")
 	other, _ := s.newKey("demo")
 
@@ -177,7 +176,7 @@ func (s *service) whatItSees(key string) string {
 
 // places lists every place of a request, for REST and for MCP.
 func (s *service) places(key string) []place {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/lambda"
@@ -31,7 +32,11 @@ import (
 // dispatched starts a service whose mcp dispatches calls as named.
 func dispatched(t *testing.T, dispatch string, plans account.Plans, change func(*laptop.Config)) *service {
 	t.Helper()
-	variables, err := laptop.Dispatching(dispatch)
+	api, err := contract.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables, err := laptop.Dispatching(api, dispatch)
 	if err != nil {
 		t.Fatal(err)
 	}

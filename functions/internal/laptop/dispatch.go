@@ -96,9 +96,9 @@ func invokeError(err error) error {
 	case errors.Is(err, lambda.ErrThrottled):
 		return backend.ErrBusy
 	case errors.Is(err, lambda.ErrTimedOut):
-		return &backend.FailedError{Type: "Sandbox.Timedout", Message: err.Error()}
+		return &backend.FailedError{Type: "Sandbox.Timedout"}
 	case errors.As(err, &failed):
-		return &backend.FailedError{Type: "Unhandled", Message: failed.Message}
+		return &backend.FailedError{Type: "Unhandled"}
 	case errors.Is(err, lambda.ErrNotWaited):
 		return context.DeadlineExceeded
 	}
@@ -107,21 +107,17 @@ func invokeError(err error) error {
 
 // Dispatching are the variables with which mcp dispatches calls as named, to the functions of the
 // contract.
-func Dispatching(dispatch string) (map[string]string, error) {
+func Dispatching(api *contract.API, dispatch string) (map[string]string, error) {
 	dispatch, err := boot.ParseDispatch(dispatch)
 	if err != nil || dispatch == boot.Proxy {
 		return nil, err
 	}
-	functions, err := servedNames()
+	functions, err := servedNames(api)
 	return map[string]string{boot.Dispatch: dispatch, boot.Functions: functions}, err
 }
 
 // servedNames are the functions that serve tools, as mcp's environment has them.
-func servedNames() (string, error) {
-	api, err := contract.Load()
-	if err != nil {
-		return "", err
-	}
+func servedNames(api *contract.API) (string, error) {
 	names := map[string]string{}
 	for _, op := range api.Tools() {
 		names[op.Function] = op.Function

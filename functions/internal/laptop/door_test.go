@@ -17,6 +17,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/usage"
 )
@@ -53,7 +54,11 @@ func startDoor(t *testing.T, kind string, plans account.Plans, change func(*lapt
 // dispatches calls itself.
 func behindURL(t *testing.T, c *laptop.Config) {
 	t.Helper()
-	direct, err := laptop.Dispatching(boot.Direct)
+	api, err := contract.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, err := laptop.Dispatching(api, boot.Direct)
 	if err != nil {
 		t.Fatal(err)
 	}

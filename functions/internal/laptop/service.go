@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/handler/relay"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/store"
@@ -39,14 +42,17 @@ type Config struct {
 	// Functions by name. They must be all that the description names, with authorizer and
 	// settle.
 	Functions map[string]Function
-	Stores    store.Store
+	// Contract is the file of a merged contract; "" is the default one.
+	Contract string
+	Stores   store.Store
 	// Log takes the functions' log lines.
 	Log io.Writer
 	// Dispatched takes the lines about calls that mcp dispatches itself, for Replay; nil: nobody.
 	Dispatched io.Writer
 	Now        func() time.Time
-	// Upstream of the function "external".
-	Upstream Upstream
+	// Relay is how backends' secrets are read, and their functions invoked. Where a backend is,
+	// its function's environment says.
+	Relay relay.Options
 	// Brake adds the function "brake"; nil leaves it out.
 	Brake *Brake
 	// LocalToken opens /_local/; without one there is nothing below it.
@@ -57,13 +63,22 @@ type Config struct {
 	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
 }
 
-// Defaults are the functions of the contract, all with one environment.
-func Defaults(env map[string]string) map[string]Function {
+// FunctionsOf are the functions of a contract, all with one environment.
+func FunctionsOf(api *contract.API, env map[string]string) map[string]Function {
 	functions := map[string]Function{}
-	for _, name := range names() {
+	for _, name := range append(api.Functions(), Authorizer, Settle) {
 		functions[name] = Function{Function: lambda.Function{Reserved: lambda.Unreserved}, Env: env}
 	}
 	return functions
+}
+
+// Defaults are the functions of the default contract, all with one environment.
+func Defaults(env map[string]string) map[string]Function {
+	api, err := contract.Default()
+	if err != nil {
+		panic(err) // it is embedded, and tested
+	}
+	return FunctionsOf(api, env)
 }
 
 // Service is a running laptop. It is safe for concurrent use.
@@ -97,7 +112,7 @@ func New(c Config) (*Service, error) {
 		MaxIdleConns: 256, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
 	}}}
 	var err error
-	if s.api, err = contract.Load(); err != nil {
+	if err = s.loadContract(&c); err != nil {
 		return nil, err
 	}
 	if s.log, err = boot.NewLogger(boot.Map(nil), "gateway", c.Log); err != nil {
@@ -129,6 +144,26 @@ func New(c Config) (*Service, error) {
 	s.local = localAPI{service: s, address: c.Gateway.Domain, token: c.LocalToken}.handler()
 	s.subscription.Start()
 	return s, nil
+}
+
+// loadContract has every function and the gateway read the same contract.
+func (s *Service) loadContract(c *Config) (err error) {
+	if s.api, err = contract.Load(boot.Map(map[string]string{contract.FileVariable: c.Contract})); err != nil || c.Contract == "" {
+		return err
+	}
+	c.Functions = maps.Clone(c.Functions)
+	for name, f := range c.Functions {
+		f.Env = maps.Clone(f.Env)
+		if f.Env == nil {
+			f.Env = map[string]string{}
+		}
+		f.Env[contract.FileVariable] = c.Contract
+		c.Functions[name] = f
+	}
+	if c.Gateway.Description == nil {
+		c.Gateway.Description, err = os.ReadFile(c.Contract)
+	}
+	return err
 }
 
 func (s *Service) newGateway(c Config) (*apigateway.Gateway, error) {
@@ -164,7 +199,7 @@ func (s *Service) deploy(c Config, name string, f Function) (lambda.Function, er
 			stores = c.Stores
 		}
 		rt := boot.Runtime{Function: name, Env: boot.Map(f.Env), Log: log, Now: c.Now}
-		f.Handler, err = build(rt, deps{stores: stores, upstream: c.Upstream, mcp: s.mcpPlatform(), settle: s.settlePlatform()})
+		f.Handler, err = build(rt, s.api, deps{stores: stores, relay: c.Relay, mcp: s.mcpPlatform(), settle: s.settlePlatform()})
 		if err != nil {
 			return lambda.Function{}, err
 		}

@@ -12,26 +12,24 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// handler makes the SDK's handler of a tool. Its results, that of a panic too, go through the
-// SDK, which adds what the protocol version asks for.
-func (s *server) handler(t *tool) mcp.ToolHandler {
-	return func(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
-		x := exchangeOf(ctx)
-		defer func() {
-			if v := recover(); v != nil {
-				logPanic(s.Log, v, debug.Stack())
-				result = s.fail(x, s.unclear(x, problem.Internal, ""))
-			}
-		}()
-		result = s.serveTool(ctx, x, t, r)
-		result.Meta = s.quotaMeta(x)
-		return result, nil
-	}
+// call is the SDK's handler of every tool. Its results, that of a panic too, go through the SDK,
+// which adds what the protocol version asks for.
+func (s *server) call(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
+	x := exchangeOf(ctx)
+	defer func() {
+		if v := recover(); v != nil {
+			logPanic(s.Log, v, debug.Stack())
+			result = s.fail(x, s.unclear(x, problem.Internal, ""))
+		}
+	}()
+	result = s.serveTool(ctx, x, r)
+	result.Meta = s.quotaMeta(x)
+	return result, nil
 }
 
-func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.CallToolRequest) *mcp.CallToolResult {
-	args, refused := s.admit(x, t, r.Params.Arguments)
-	if refused != nil || t.free() {
+func (s *server) serveTool(ctx context.Context, x *exchange, r *mcp.CallToolRequest) *mcp.CallToolResult {
+	t, args, refused := s.admit(x, x.called, r.Params.Arguments)
+	if refused != nil || t.units() == 0 {
 		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
 			refused = problem.Denial(problem.Throttled, nil, wait)
 		}
@@ -58,34 +56,40 @@ func (s *server) serveTool(ctx context.Context, x *exchange, t *tool, r *mcp.Cal
 	}
 }
 
-// admit reads the arguments of a call that the key may make.
-func (s *server) admit(x *exchange, t *tool, arguments json.RawMessage) (map[string]any, *problem.Problem) {
-	if !s.allows(x, t.name) {
-		return nil, problem.New(problem.ToolDisabled, "")
+// admit reads the arguments of a call that the key may make. The tool that it returns is the one
+// to call, which is another than t if that calls tools.
+func (s *server) admit(x *exchange, t *tool, arguments json.RawMessage) (*tool, map[string]any, *problem.Problem) {
+	if !s.allows(x, t) {
+		return nil, nil, problem.New(problem.ToolDisabled, "")
 	}
 	args, err := decodeArguments(arguments)
-	if err == nil {
-		err = t.validate(args)
-	}
 	if err != nil {
-		return nil, invalidArgument(err)
+		return nil, nil, invalidArgument(err)
 	}
-	return args, nil
+	if t.name == callTool {
+		var refused *problem.Problem
+		if t, args, refused = s.target(x, t, args); refused != nil {
+			return nil, nil, refused
+		}
+		x.setTool(t.name) // from here on, it is as if it had been called directly
+		if !s.allows(x, t) {
+			return nil, nil, problem.New(problem.ToolDisabled, "")
+		}
+	}
+	if err := t.validate(args); err != nil {
+		return nil, nil, invalidArgument(err)
+	}
+	return t, args, nil
 }
-
-// free says that no call of the tool is counted.
-func (t *tool) free() bool { return t.operation == nil || t.operation.Units == 0 }
 
 // validate checks the arguments before anything is called, so that a wrong call costs
 // nothing and is answered at once.
 func (t *tool) validate(args map[string]any) error {
-	if t.operation != nil {
-		return t.operation.Validate(args)
+	schemas, err := t.schemas()
+	if err != nil {
+		return err
 	}
-	if len(args) > 0 {
-		return &contract.ArgumentError{Message: "this tool takes no arguments"}
-	}
-	return nil
+	return schemas.Validate(args)
 }
 
 // invalidArgument is Internal when the contract itself is broken.
@@ -97,10 +101,23 @@ func invalidArgument(err error) *problem.Problem {
 	return problem.New(problem.InvalidArgument, wrong.Error())
 }
 
+// composite is what serves a composite tool; nil if nothing does.
+func (s *server) composite(t *tool) func(context.Context, *exchange, *tool, map[string]any, *progress) (json.RawMessage, *problem.Problem) {
+	switch t.name {
+	case "utility.diagnose_mcp":
+		return s.diagnose
+	case "utility.find_tools":
+		return s.find
+	case "utility.describe_tool":
+		return s.describe
+	}
+	return nil
+}
+
 func (s *server) run(ctx context.Context, x *exchange, t *tool, args map[string]any, p *progress) (json.RawMessage, *problem.Problem) {
 	p.started()
 	if t.composite != nil {
-		return s.diagnose(ctx, x, t, p), nil
+		return s.composite(t)(ctx, x, t, args, p)
 	}
 	answer := s.dispatch.call(ctx, x, t.operation, args)
 	x.keepHeaders(answer.header)
@@ -117,8 +134,12 @@ func (s *server) fail(x *exchange, p *problem.Problem) *mcp.CallToolResult {
 // does. Structured content would have to fit the tool's output schema, and clients check
 // that it does (modelcontextprotocol/typescript-sdk#1943).
 func (s *server) failed(p *problem.Problem) *mcp.CallToolResult {
+	text := string(p.AgentJSON())
+	if p.Answer == nil { // what a backend says stays as it is
+		text = s.tools.names.Replace(text)
+	}
 	return &mcp.CallToolResult{
 		IsError: true,
-		Content: []mcp.Content{&mcp.TextContent{Text: s.names.Replace(string(p.AgentJSON()))}},
+		Content: []mcp.Content{&mcp.TextContent{Text: text}},
 	}
 }

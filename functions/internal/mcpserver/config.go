@@ -3,7 +3,7 @@
 //
 // The official SDK speaks the protocol. A request passes, in this order: a guard that
 // answers what needs no protocol (methods, origins, broken bodies), the check of the API
-// key, and inside the SDK a middleware that hides the tools which the key has switched off.
+// key, and inside the SDK a middleware that puts in the tools which the key has on.
 // A tool call becomes an HTTP request to the REST API with the caller's key (proxy), or is admitted
 // here by the authorizer's own gate and invokes its function (direct).
 //
@@ -14,6 +14,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,10 @@ type Config struct {
 	Free *ratelimit.Budget
 	// ToolNames is Underscore where empty.
 	ToolNames ToolNames
-	Log       *zap.Logger
+	// Listing is ListAuto where empty, ListingTokens DefaultListingTokens where zero.
+	Listing       ListMode
+	ListingTokens int
+	Log           *zap.Logger
 	// Version of the server, as clients see it.
 	Version string
 	// Now is the clock of the log's durations; nil: time.Now.
@@ -99,6 +103,10 @@ func (c Config) withDefaults() (Config, error) {
 	case Canonical, Underscore:
 	default:
 		return c, fmt.Errorf("mcpserver: tool names %q: use %s or %s", c.ToolNames, Canonical, Underscore)
+	}
+	c.Listing, c.ListingTokens = cmp.Or(c.Listing, ListAuto), cmp.Or(c.ListingTokens, DefaultListingTokens)
+	if err := c.Listing.check(); err != nil {
+		return c, err
 	}
 	if c.BaseURL == nil {
 		c.BaseURL = eventBaseURL
@@ -178,10 +186,10 @@ type Platform struct {
 }
 
 // FromEnv builds the function "mcp" of a deployment. Its environment says how calls are dispatched,
-// how long a key is trusted, which web origins may call, and how tools are named.
+// how long a key is trusted, which web origins may call, and how tools are named and listed.
 func FromEnv(open store.Open, platform Platform) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}

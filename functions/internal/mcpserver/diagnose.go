@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"go.uber.org/zap"
+
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
 )
@@ -39,13 +41,14 @@ const (
 
 // diagnose calls the composite's operations at the same time, and says what they found. It
 // never fails: what does not answer is what it reports.
-func (s *server) diagnose(ctx context.Context, x *exchange, t *tool, p *progress) json.RawMessage {
+func (s *server) diagnose(ctx context.Context, x *exchange, t *tool, _ map[string]any, p *progress) (json.RawMessage, *problem.Problem) {
 	answers := s.callAll(ctx, x, t.composite.Calls, p)
 	d := diagnosis{OK: true, Checks: []check{
 		s.dispatch.endpoint(ctx, answers),
 		checkKey(x.key.ID, answers[opUsage], answers[opSettings]),
 		checkUsage(answers[opUsage]),
 		checkSettings(answers[opSettings]),
+		s.checkListing(x),
 	}}
 	for _, k := range d.Checks {
 		if !k.OK && d.OK {
@@ -56,7 +59,7 @@ func (s *server) diagnose(ctx context.Context, x *exchange, t *tool, p *progress
 		d.Advice = "Everything answers. If a tool fails all the same, act on retryable and hint of its error."
 	}
 	encoded, _ := reply.JSON(d) // strings, numbers and booleans always encode
-	return json.RawMessage(s.names.Replace(string(encoded)))
+	return json.RawMessage(s.tools.names.Replace(string(encoded))), nil
 }
 
 func (s *server) callAll(ctx context.Context, x *exchange, ids []string, p *progress) map[string]restAnswer {
@@ -74,7 +77,7 @@ func (s *server) callAll(ctx context.Context, x *exchange, ids []string, p *prog
 			mu.Lock()
 			defer mu.Unlock()
 			answers[id] = answer
-			p.step(s.names.Replace(id) + " was called")
+			p.step(s.tools.names.Replace(id) + " was called")
 		})
 	}
 	wg.Wait()
@@ -170,7 +173,38 @@ func checkSettings(a restAnswer) check {
 	}
 	k.Detail = fmt.Sprintf("Tools on: %d; switched off: none.", len(set.Tools))
 	if len(off) > 0 {
-		k.Detail = fmt.Sprintf("Tools on: %d; switched off: %s.", len(set.Tools)-len(off), strings.Join(off, ", "))
+		k.Detail = fmt.Sprintf("Tools on: %d; switched off: %s.", len(set.Tools)-len(off), some(off))
+	}
+	return k
+}
+
+// mostNamed are the names that a detail has.
+const mostNamed = 20
+
+// some names the first, and counts the rest.
+func some(names []string) string {
+	if len(names) <= mostNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), len(names)-mostNamed)
+}
+
+// checkListing says which tools the key's list names, and why.
+func (s *server) checkListing(x *exchange) check {
+	list, mode, err := s.listFor(x.key.Settings)
+	if err != nil {
+		s.Log.Error("the list of tools could not be made", zap.Error(err))
+		internal := problem.New(problem.Internal, "")
+		return check{Name: "listing", Detail: "The list of tools could not be made.", advice: internal.Hint}
+	}
+	k := check{Name: "listing", OK: true}
+	switch {
+	case mode == ListAll:
+		k.Detail = fmt.Sprintf("tools/list names all %d tools of this key, but not those that find others.", len(list))
+	case s.Listing == ListAuto:
+		k.Detail = fmt.Sprintf("All tools of this key would take more than %d tokens of a model, or more bytes than an answer may have, so tools/list names %d: utility.find_tools finds the others.", s.ListingTokens, len(list))
+	default:
+		k.Detail = fmt.Sprintf("As this server is configured, tools/list names %d tools: utility.find_tools finds the others.", len(list))
 	}
 	return k
 }

@@ -106,7 +106,7 @@ func (d direct) event(x *exchange, op *contract.Operation, args map[string]any, 
 	values := said.Values()
 	values["principalId"] = said.KeyID
 	return gateway.Nested(x.context(), op.ID, gateway.Call{
-		Method: op.Method, Resource: op.Path, Path: p.Path, PathParameters: p.PathParameters,
+		Method: op.Method, Resource: op.Resource, Path: p.Path, PathParameters: p.PathParameters,
 		Headers: headers, Query: p.Query, Body: string(p.Body), At: d.Now(),
 	}, gateway.Authorized(values, took))
 }

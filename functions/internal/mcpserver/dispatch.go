@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/problem"
 )
@@ -44,9 +45,16 @@ func (s *server) read(x *exchange, op *contract.Operation, status int, header ht
 	switch {
 	case status >= http.StatusBadRequest:
 		x.setSent(nil)
-		answer.problem = problem.Parse(status, body)
-	case status != http.StatusOK:
+		if answer.problem = refusedByBackend(op, status, header, body); answer.problem == nil {
+			answer.problem = problem.Parse(status, body)
+		}
+	case status > 299 || status != http.StatusOK && !byBackend(op, header):
 		answer.problem = s.unclear(x, problem.Internal, fmt.Sprintf("The API answered HTTP %d, which this server does not follow.", status))
+	case byBackend(op, header):
+		answer.body = backend.Shown(op, status, header.Get("Location"), body)
+		if !s.API.Limits.Fits(answer.body) {
+			answer.body, answer.problem = nil, s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")
+		}
 	case !s.API.Limits.Fits(body):
 		answer.problem = s.unclear(x, problem.AnswerTooLarge, "The answer has more bytes than this server sends.")
 	case !isObject(body):

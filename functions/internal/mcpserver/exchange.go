@@ -29,6 +29,8 @@ type exchange struct {
 	secret string
 	// live has the events of an answer that goes out while the call runs; nil for a whole answer.
 	live *live
+	// called is the tool that tools/call names.
+	called *tool
 
 	mu sync.Mutex // the SDK serves in goroutines of its own
 	// tool is its canonical name; empty for other methods, and for an unknown tool.
@@ -148,7 +150,7 @@ func (s *server) unclear(x *exchange, code problem.Code, detail string) *problem
 	if op == nil {
 		return p
 	}
-	p.Hint = s.names.Replace("The call was sent and may be charged: utility.get_usage shows what is used. ")
+	p.Hint = s.tools.names.Replace("The call was sent and may be charged: utility.get_usage shows what is used. ")
 	switch {
 	case !op.Annotations.ReadOnlyHint:
 		p.Classification, p.Retryable, p.RetryAfter = problem.Unknown, false, -1

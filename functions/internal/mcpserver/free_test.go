@@ -22,7 +22,14 @@ func TestFreeMessagesAreBounded(t *testing.T) {
 		"a list":    func(w *world) bool { return w.post(legacy("tools/list", "")).StatusCode == 429 },
 		"diagnosis": func(w *world) bool { return throttled(w, "utility.diagnose_mcp", `{}`) },
 		"usage":     func(w *world) bool { return throttled(w, "utility.get_usage", `{}`) },
-		"bad call":  func(w *world) bool { return throttled(w, "postal.lookup", `{"postal_code":[]}`) },
+		"search":    func(w *world) bool { return throttled(w, "utility.find_tools", `{"words":"postal code"}`) },
+		"unknown": func(w *world) bool {
+			return strings.Contains(w.post(legacy("tools/call", unknown)).Body, `"error":"throttled"`)
+		},
+		"free, called": func(w *world) bool {
+			return throttled(w, "utility.call_tool", `{"name":"utility.get_usage"}`)
+		},
+		"bad call": func(w *world) bool { return throttled(w, "postal.lookup", `{"postal_code":[]}`) },
 	}
 	for name, send := range free {
 		w := newWorld(t, func(c *mcpserver.Config) { c.Free = ratelimit.NewBudget(ratelimit.Limit{Burst: 2, PerSecond: 0.1}) })

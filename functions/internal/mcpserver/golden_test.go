@@ -69,6 +69,8 @@ const (
 	unknown = `"name":"postal.find","arguments":{}`
 )
 
+func searching(c *mcpserver.Config) { c.Listing = mcpserver.ListSearch }
+
 func exchanges() []exchange {
 	initialize := legacy("initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}`)
 	return []exchange{
@@ -199,6 +201,15 @@ func exchanges() []exchange {
 		{name: "call_argument_wrong", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":1492}`)},
 		{name: "call_argument_unknown", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026,"month":1}`)},
 		{name: "call_arguments_text", headers: authed, body: legacy("tools/call", `"name":"calendar.holidays","arguments":"2026"`)},
+		{name: "search_list", headers: authed, body: legacy("tools/list", ""), change: searching},
+		{name: "search_list_modern", headers: era("tools/list"), body: modern("tools/list", ""), change: searching},
+		{name: "search_initialize", headers: authed, body: initialize, change: searching},
+		{name: "search_find", headers: authed, body: legacy("tools/call", `"name":"utility_find_tools","arguments":{"words":"which address belongs to a postal code","limit":2}`), change: searching},
+		{name: "search_find_nothing", headers: authed, body: legacy("tools/call", `"name":"utility_find_tools","arguments":{"words":"weather"}`), change: searching},
+		{name: "search_describe", headers: authed, body: legacy("tools/call", `"name":"utility_describe_tool","arguments":{"name":"postal_search"}`), change: searching},
+		{name: "search_call", headers: authed, body: legacy("tools/call", `"name":"utility_call_tool","arguments":{"name":"postal_lookup","arguments":"{\"postal_code\":\"100-0001\"}"}`), change: searching},
+		{name: "search_call_modern", headers: era("tools/call", "mcp-name", "utility_call_tool"), body: modern("tools/call", `"name":"utility_call_tool","arguments":{"name":"postal_lookup","arguments":"{\"postal_code\":\"100-0001\"}"}`), change: searching},
+		{name: "search_unknown", headers: authed, body: legacy("tools/call", `"name":"postal.lokup","arguments":{}`), change: searching},
 		{name: "call_composite_argument", headers: authed, body: legacy("tools/call", `"name":"utility.diagnose_mcp","arguments":{"x":1}`)},
 		{name: "call_disabled_category", headers: with("x-api-key", limitedKey), body: legacy("tools/call", `"name":"calendar.holidays","arguments":{"year":2026}`)},
 		{name: "call_disabled_tool", headers: with("x-api-key", limitedKey), body: legacy("tools/call", `"name":"convert_era","arguments":{"date":"2026-11-30"}`)},

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
@@ -36,7 +37,7 @@ type whole struct {
 }
 
 func startWhole(t *testing.T) *whole {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +55,14 @@ func startWhole(t *testing.T) *whole {
 		t.Fatal(err)
 	}
 	upstream := httptest.NewServer(http.HandlerFunc(floods))
-	env := map[string]string{boot.Plans: plans.String(), boot.UpstreamURL: upstream.URL, boot.UpstreamRatePerSecond: "1000", boot.UpstreamBurst: "1000", boot.PublishPerDay: "1000"}
+	env := map[string]string{boot.Plans: plans.String(), boot.Backend: backend.Settings{
+		URL: upstream.URL, Private: true, PerDay: map[string]int{"external.publish_content": 1000},
+	}.String()}
 	server := httptest.NewUnstartedServer(nil)
 	service, err := laptop.New(laptop.Config{
 		Gateway:   apigateway.Config{Domain: server.Listener.Addr().String(), Stage: "local"},
 		Functions: laptop.Defaults(env), Stores: db,
-		Log: io.Discard, Now: time.Now, Upstream: laptop.Upstream{Private: true},
+		Log: io.Discard, Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +103,7 @@ func floods(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	http.NotFound(w, r)
+	_, _ = io.WriteString(w, "{}")
 }
 
 // fillings are what grows most on the way: by HTML escapes, by JSON's own, twice over in a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"sekisho/functions/internal/contract"
@@ -12,16 +13,16 @@ import (
 
 // TestListing: what is measured is what is sent, byte by byte.
 func TestListing(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, names := range []mcpserver.ToolNames{mcpserver.Canonical, mcpserver.Underscore} {
-		list, err := mcpserver.Listing(api, names)
+	for names, mode := range map[mcpserver.ToolNames]mcpserver.ListMode{mcpserver.Canonical: mcpserver.ListAll, mcpserver.Underscore: mcpserver.ListSearch} {
+		list, err := mcpserver.Listing(api, names, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWorld(t, func(c *mcpserver.Config) { c.ToolNames = names })
+		w := newWorld(t, func(c *mcpserver.Config) { c.ToolNames, c.Listing = names, mode })
 		var sent struct {
 			Result struct{ Tools []json.RawMessage }
 		}
@@ -47,33 +48,18 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestListedIsCurrent keeps the contract's figures of tools equal to what is sent.
+// TestListedIsCurrent keeps the embedded contract's figures of tools equal to what is sent.
 func TestListedIsCurrent(t *testing.T) {
-	api, err := contract.Load()
+	have := contract.Document()
+	want, err := mcpserver.Measured(have)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := mcpserver.Listing(api, mcpserver.Underscore)
-	if err != nil {
-		t.Fatal(err)
-	}
-	measured := map[string]contract.Listed{}
-	for _, l := range list {
-		measured[l.Canonical] = contract.Listed{Bytes: len(l.Entry), Tokens: l.Tokens()}
-	}
-	want, err := json.MarshalIndent(measured, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	const path = "../contract/listed.json"
 	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("../contract", contract.File), want, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is out of date (%v); run: go generate ./functions/internal/contract", path, err)
+	} else if !bytes.Equal(have, want) {
+		t.Error("what tools take of a list is out of date; run: go generate ./functions/internal/contract")
 	}
 }

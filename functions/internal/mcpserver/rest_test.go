@@ -120,7 +120,7 @@ func TestLimitOfAnswers(t *testing.T) {
 	w := newWorld(t, func(c *mcpserver.Config) {
 		small := *c.API
 		small.Limits.AnswerBytes = 10_000
-		c.API = &small
+		c.API, c.Listing = &small, mcpserver.ListAll
 	})
 	for _, accept := range []string{"application/json", "text/event-stream"} {
 		r := w.event(t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "POST", Body: legacy("tools/list", ""),

@@ -10,7 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sekisho/functions/internal/problem"
-	"sekisho/functions/internal/reply"
 )
 
 // listTTL is how long a client may keep a list, in milliseconds: no longer than an instance
@@ -23,10 +22,23 @@ const instructions = "Calls of counted tools take units from the monthly limit o
 	"A failed call is one JSON object: obey retryable, retryAfterMs and hint, and do not retry otherwise. " +
 	"utility.get_usage shows what is left and utility.diagnose_mcp checks the connection; both are free and answer at zero quota."
 
-// newSDKServer makes the one server of the process. It declares tools and nothing else.
-func (s *server) newSDKServer() *mcp.Server {
+// searchInstructions follow where lists name a few tools. Those of a key with most tools off may
+// still name all.
+const searchInstructions = " If the list has utility.find_tools, it names a few tools of many: find the others with it, and call them through utility.call_tool."
+
+// dispatched is the one tool that the SDK knows. Lists and calls of ours take its place, so that
+// a large contract costs no more at start than what its lists name.
+const dispatched = "dispatched"
+
+// newSDKServer makes the one server of the process, for lists of this mode. It declares tools and
+// nothing else.
+func (s *server) newSDKServer(mode ListMode) *mcp.Server {
+	text := instructions
+	if mode == ListSearch {
+		text += searchInstructions
+	}
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "sekisho", Title: "Sekisho", Version: s.Version}, &mcp.ServerOptions{
-		Instructions:              s.names.Replace(instructions),
+		Instructions:              s.tools.names.Replace(text),
 		Capabilities:              &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SupportedProtocolVersions: versions,
 		// The list differs by key, so nobody but the caller may keep it; the SDK would say
@@ -35,11 +47,9 @@ func (s *server) newSDKServer() *mcp.Server {
 			c.CacheScope, c.TTLMs = "private", listTTL
 		},
 	})
-	for _, t := range s.tools.all {
-		sdk.AddTool(t.definition, s.handler(t))
-	}
+	sdk.AddTool(&mcp.Tool{Name: dispatched, InputSchema: json.RawMessage(`{"type":"object"}`)}, s.call)
 	// The first is the outermost.
-	sdk.AddReceivingMiddleware(s.recovering, s.filtering)
+	sdk.AddReceivingMiddleware(s.recovering, s.dispatching)
 	return sdk
 }
 
@@ -69,8 +79,8 @@ func (s *server) afterPanic(x *exchange) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: sentence(p), Data: p.AgentJSON()}
 }
 
-// filtering applies the tool settings of the key, and both forms of a tool's name.
-func (s *server) filtering(next mcp.MethodHandler) mcp.MethodHandler {
+// dispatching puts the tools of the key in the place of the SDK's one.
+func (s *server) dispatching(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		x := exchangeOf(ctx)
 		switch method {
@@ -83,7 +93,7 @@ func (s *server) filtering(next mcp.MethodHandler) mcp.MethodHandler {
 		case "tools/list":
 			result, err := next(ctx, method, r)
 			if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
-				list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.allows(x, t.Name) })
+				err = s.fillList(x, list)
 			}
 			return result, err
 		}
@@ -91,26 +101,54 @@ func (s *server) filtering(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// allows says whether the key may use a tool.
-func (s *server) allows(x *exchange, name string) bool {
-	t := s.tools.byName[name]
-	return t != nil && x.key.Settings.Allows(t.name, t.category)
+// fillList keeps the tools that the conformance suites add.
+func (s *server) fillList(x *exchange, result *mcp.ListToolsResult) error {
+	list, _, err := s.listFor(x.key.Settings)
+	if err != nil {
+		return err
+	}
+	ours, err := definitions(list)
+	if err != nil {
+		return err
+	}
+	added := slices.DeleteFunc(result.Tools, func(t *mcp.Tool) bool { return t.Name == dispatched })
+	result.Tools = append(ours, added...)
+	return nil
 }
 
-// checkTool refuses unknown tools, and gives the others the name by which the SDK knows
-// them. A tool that is off is refused by its handler: a result that does not come through the
-// SDK lacks the resultType that clients of 2026-07-28 insist on.
+func definitions(list []*tool) ([]*mcp.Tool, error) {
+	all := make([]*mcp.Tool, 0, len(list))
+	for _, t := range list {
+		e, err := t.entry()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e.definition)
+	}
+	return all, nil
+}
+
+// allows says whether the key may use a tool.
+func (s *server) allows(x *exchange, t *tool) bool { return x.key.Settings.Allows(t.name, t.category) }
+
+// checkTool refuses unknown tools, and notes which of the others is called. A tool that is off is
+// refused by its handler: a result that does not come through the SDK lacks the resultType that
+// clients of 2026-07-28 insist on.
 func (s *server) checkTool(x *exchange, params *mcp.CallToolParamsRaw) error {
 	t := s.tools.byName[params.Name]
 	if t == nil {
-		p := problem.New(problem.NotFound, "There is no such tool. tools/list names the tools of this key.")
-		return &jsonrpc.Error{
-			Code: jsonrpc.CodeInvalidParams, Data: p.AgentJSON(),
-			Message: "Unknown tool " + reply.Quote(params.Name) + ". tools/list names the tools of this key.",
+		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
+			p := problem.Denial(problem.Throttled, nil, wait)
+			return &jsonrpc.Error{Code: int64(p.Status), Message: sentence(p), Data: p.AgentJSON()}
 		}
+		p := s.unknownTool(x, params.Name)
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: p.Detail, Data: p.AgentJSON()}
 	}
-	params.Name = t.listed
+	x.called = t
 	x.setTool(t.name)
+	if t.schemas != nil { // those of the conformance suites have none
+		params.Name = dispatched
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime/debug"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
@@ -22,8 +24,6 @@ import (
 type server struct {
 	Config
 	tools *toolSet
-	// names replaces the contract's names of tools in a text by those of the list.
-	names *strings.Replacer
 	// offered are the methods that are served, and in which eras.
 	offered map[string]era
 	// sdk is the one SDK server of the process.
@@ -40,14 +40,26 @@ func newServer(c Config) (*server, error) {
 	if s.tools, err = newToolSet(c.API, c.ToolNames); err != nil {
 		return nil, err
 	}
-	s.names = s.tools.renamer(c.ToolNames)
+	for _, t := range s.tools.all {
+		if t.composite != nil && t.name != callTool && s.composite(t) == nil {
+			return nil, fmt.Errorf("mcpserver: nothing serves the composite tool %s", t.name)
+		}
+	}
 	s.dispatch = proxy{s}
 	if c.Direct != nil {
 		if s.dispatch, err = newDirect(s); err != nil {
 			return nil, err
 		}
 	}
-	s.sdk = s.newSDKServer()
+	// A broken contract is found here, and the lists of most keys are made before the first asks.
+	list, mode, err := s.listFor(account.Settings{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := definitions(list); err != nil {
+		return nil, err
+	}
+	s.sdk = s.newSDKServer(mode)
 	get := func(*http.Request) *mcp.Server { return s.sdk }
 	options := mcp.StreamableHTTPOptions{
 		Stateless:    true,

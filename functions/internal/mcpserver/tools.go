@@ -7,20 +7,39 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/toolsearch"
 )
 
 // tool is one tool of the contract: an operation or a composite.
 type tool struct {
 	// name is the contract's; listed is what clients see.
 	name, listed, category string
-	definition             *mcp.Tool
+	title, description     string
+	annotations            contract.Annotations
+	in                     contract.Listed
 	// One of both is set.
 	operation *contract.Operation
 	composite *contract.Composite
+	schemas   func() (*contract.Schemas, error)
+	// entry is made when first asked for: a large contract has schemas that few lists need.
+	entry func() (*entry, error)
+}
+
+// entry is a tool's part of a list.
+type entry struct {
+	definition *mcp.Tool
+	// sent is the definition as compact JSON.
+	sent json.RawMessage
+	// prompt is what a host puts before its model: name, description and input schema. Title,
+	// output schema and annotations stay with the host.
+	prompt json.RawMessage
+	tokens int
 }
 
 // toolSet is the contract's tools under all their names.
@@ -28,26 +47,18 @@ type toolSet struct {
 	all []*tool
 	// byName has every tool under its canonical and its underscore name.
 	byName map[string]*tool
+	// names replaces the contract's names of tools in a text by those of the list.
+	names *strings.Replacer
+	index func() *toolsearch.Index
 }
-
-// noArguments is the input schema of a tool that takes none.
-var noArguments = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
 func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 	set := &toolSet{byName: map[string]*tool{}}
 	for _, op := range api.Tools() {
-		t, err := newOperationTool(op)
-		if err != nil {
-			return nil, fmt.Errorf("mcpserver: tool %s: %w", op.ID, err)
-		}
-		set.all = append(set.all, t)
+		set.all = append(set.all, newOperationTool(op))
 	}
 	for _, c := range api.Composites {
-		t, err := newCompositeTool(c)
-		if err != nil {
-			return nil, fmt.Errorf("mcpserver: tool %s: %w", c.Name, err)
-		}
-		set.all = append(set.all, t)
+		set.all = append(set.all, newCompositeTool(c))
 	}
 	slices.SortFunc(set.all, func(a, b *tool) int { return cmp.Compare(a.name, b.name) })
 	for _, t := range set.all {
@@ -58,18 +69,22 @@ func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 			set.byName[name] = t
 		}
 	}
-	set.rename(names)
-	return set, nil
-}
-
-// rename sets the names that clients see, in descriptions too, where tools name each other.
-func (s *toolSet) rename(names ToolNames) {
-	text := s.renamer(names)
-	for _, t := range s.all {
-		t.listed = text.Replace(t.name)
-		t.definition.Name = t.listed
-		t.definition.Description = text.Replace(t.definition.Description)
+	set.names = set.renamer(names)
+	for _, t := range set.all {
+		t.listed = t.name
+		if names != Canonical {
+			t.listed = underscore(t.name)
+		}
+		t.entry = sync.OnceValues(func() (*entry, error) {
+			made, err := t.newEntry(set.names)
+			if err != nil {
+				return nil, fmt.Errorf("mcpserver: tool %s: %w", t.name, err)
+			}
+			return made, nil
+		})
 	}
+	set.index = sync.OnceValue(set.newIndex)
+	return set, nil
 }
 
 // renamer replaces the names of tools in a text. Longer names come first, because one may
@@ -88,36 +103,58 @@ func (s *toolSet) renamer(names ToolNames) *strings.Replacer {
 
 func underscore(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-func newOperationTool(op *contract.Operation) (*tool, error) {
-	schemas, err := op.Schemas()
-	if err != nil {
-		return nil, err
+func newOperationTool(op *contract.Operation) *tool {
+	return &tool{
+		name: op.ID, category: op.Category, in: op.Listed, operation: op, schemas: op.Schemas,
+		title: cmp.Or(op.Annotations.Title, op.Summary), description: op.Description, annotations: op.Annotations,
 	}
-	input, err := listedInput(schemas.Input)
-	if err != nil {
-		return nil, err
-	}
-	return &tool{name: op.ID, category: op.Category, operation: op, definition: &mcp.Tool{
-		Title:        cmp.Or(op.Annotations.Title, op.Summary),
-		Description:  op.Description,
-		InputSchema:  input,
-		OutputSchema: schemaOrNone(schemas.Output),
-		Annotations:  annotations(op.Annotations),
-	}}, nil
 }
 
-func newCompositeTool(c *contract.Composite) (*tool, error) {
-	output, err := c.Output()
+func newCompositeTool(c *contract.Composite) *tool {
+	return &tool{
+		name: c.Name, category: c.Category, in: c.Listed, composite: c, schemas: c.Schemas,
+		title: c.Annotations.Title, description: c.Description, annotations: c.Annotations,
+	}
+}
+
+// newEntry writes names of tools as lists do, in the description too, where tools name each other.
+func (t *tool) newEntry(names *strings.Replacer) (*entry, error) {
+	schemas, err := t.schemas()
 	if err != nil {
 		return nil, err
 	}
-	return &tool{name: c.Name, category: c.Category, composite: c, definition: &mcp.Tool{
-		Title:        c.Annotations.Title,
-		Description:  c.Description,
-		InputSchema:  noArguments,
+	input, err := withKeywords(schemas.Input, func(keyword string) bool { return contract.StrictKeywords[keyword] })
+	if err != nil {
+		return nil, err
+	}
+	output := schemas.Output
+	if t.operation != nil && t.operation.Backend != "" {
+		if output, err = describing(output); err != nil {
+			return nil, err
+		}
+	}
+	e := &entry{definition: &mcp.Tool{
+		Name:         t.listed,
+		Title:        t.title,
+		Description:  names.Replace(t.description),
+		InputSchema:  input,
 		OutputSchema: schemaOrNone(output),
-		Annotations:  annotations(c.Annotations),
-	}}, nil
+		Annotations:  listedAnnotations(t.annotations),
+	}}
+	e.prompt, err = json.Marshal(struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"input_schema"`
+	}{t.listed, e.definition.Description, input})
+	if err != nil {
+		return nil, err
+	}
+	if e.sent, err = json.Marshal(e.definition); err != nil {
+		return nil, err
+	}
+	e.sent, e.prompt = reply.Unescape(e.sent), reply.Unescape(e.prompt)
+	e.tokens = estimateTokens(e.prompt)
+	return e, nil
 }
 
 // schemaOrNone keeps an absent schema from becoming a JSON null.
@@ -128,8 +165,8 @@ func schemaOrNone(schema json.RawMessage) any {
 	return schema
 }
 
-// annotations leaves the title out: the tool itself has it.
-func annotations(a contract.Annotations) *mcp.ToolAnnotations {
+// listedAnnotations leave the title out: the tool itself has it.
+func listedAnnotations(a contract.Annotations) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{
 		ReadOnlyHint:    a.ReadOnlyHint,
 		DestructiveHint: a.DestructiveHint,
@@ -144,8 +181,11 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) == 0 {
 		return args, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw)) // of one JSON text: the message was decoded before
-	decoder.UseNumber()                              // for the digits that a float64 has no room for
+	if !json.Valid(raw) { // where it is the text of an argument; a decoder stops after the first value
+		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // for the digits that a float64 has no room for
 	if err := decoder.Decode(&args); err != nil || args == nil && string(raw) != "null" {
 		return nil, &contract.ArgumentError{Message: "arguments must be a JSON object"}
 	}
@@ -155,37 +195,31 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// listedKeywords are those that every consumer of tool schemas takes. OpenAI's and
-// Anthropic's strict modes refuse a whole request for a minLength, a pattern, a minimum or
-// a default in one tool (coder/mux#1220), so descriptions give the limits, and the function
-// checks them. Both modes ask for additionalProperties: false, which Gemini's older form
-// does not know; its hosts take it out (promptfoo#6902).
-var listedKeywords = map[string]bool{
-	"type": true, "description": true, "enum": true, "properties": true, "required": true,
-	"items": true, "additionalProperties": true,
-}
-
-// listedInput is a tool's input schema as clients see it.
-func listedInput(full json.RawMessage) (json.RawMessage, error) {
+// withKeywords is a schema without the keywords that keep refuses.
+func withKeywords(full json.RawMessage, keep func(string) bool) (json.RawMessage, error) {
 	var schema map[string]any
 	if err := json.Unmarshal(full, &schema); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	return json.Marshal(simplified(schema))
+	return json.Marshal(simplified(schema, keep))
 }
 
-func simplified(schema map[string]any) map[string]any {
+func simplified(value any, keep func(string) bool) any {
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
 	simple := make(map[string]any, len(schema))
 	for keyword, value := range schema {
 		switch {
-		case !listedKeywords[keyword]:
+		case !keep(keyword):
 		case keyword == "items":
-			simple[keyword] = simplifiedValue(value)
+			simple[keyword] = simplified(value, keep)
 		case keyword == "properties":
 			properties, _ := value.(map[string]any)
 			copied := make(map[string]any, len(properties))
 			for name, property := range properties {
-				copied[name] = simplifiedValue(property)
+				copied[name] = simplified(property, keep)
 			}
 			simple[keyword] = copied
 		default:
@@ -193,11 +227,4 @@ func simplified(schema map[string]any) map[string]any {
 		}
 	}
 	return simple
-}
-
-func simplifiedValue(value any) any {
-	if schema, ok := value.(map[string]any); ok {
-		return simplified(schema)
-	}
-	return value
 }

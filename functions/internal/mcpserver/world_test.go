@@ -91,7 +91,7 @@ func (l *lockedBuffer) String() string {
 
 func newWorld(t testing.TB, change ...func(*mcpserver.Config)) *world {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

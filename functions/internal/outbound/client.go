@@ -44,7 +44,7 @@ type Config struct {
 	// AllowPrivateRedirects lets a private host redirect to other private hosts. A
 	// public host never can.
 	AllowPrivateRedirects bool
-	// SameOrigin follows redirects within the URL's own origin only.
+	// SameOrigin refuses redirects that lead to another scheme, host or port.
 	SameOrigin bool
 	// Dial replaces the network, for tests. The addresses that it reaches are its
 	// own business: they are not checked.

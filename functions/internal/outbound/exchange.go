@@ -85,13 +85,13 @@ func (c *Client) follow(ctx context.Context, p *prepared, at *route, o *outcome)
 		o.status = resp.StatusCode
 		o.retryAfter = retryAfter(resp.Header, time.Now())
 		next, err := redirection(resp, at.url, p.method)
-		if err == nil && next != nil && c.cfg.SameOrigin && !sameOrigin(next, p.url) {
-			err = &redirectError{status: resp.StatusCode, why: "the location is at another origin"}
-		}
 		if err == nil && next == nil {
 			return resp, nil
 		}
 		resp.Body.Close()
+		if err == nil && c.cfg.SameOrigin && !sameOrigin(next, p.url) {
+			err = &redirectError{status: resp.StatusCode, why: "it leads to another origin"}
+		}
 		if err == nil && at.left <= 0 {
 			err = &redirectError{status: resp.StatusCode, why: "too many redirects"}
 		}

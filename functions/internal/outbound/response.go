@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Response is an answer with a 2xx status. Body and Header are as they came, and may
@@ -72,3 +73,6 @@ func (r Response) charset() string {
 	_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return params["charset"]
 }
+
+// RetryAfter is the wait that the answer asks for, 0 if none.
+func (r Response) RetryAfter() time.Duration { return retryAfter(r.Header, time.Now()) }

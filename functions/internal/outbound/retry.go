@@ -86,10 +86,7 @@ func (k *call) pass(ctx context.Context) (time.Duration, error) {
 		defer cancel()
 		if err := gate(gateCtx); err != nil && ctx.Err() == nil {
 			e := k.between(err, verdict{reason: ReasonGate, class: Transient}, StopGate)
-			var wait interface{ RetryAfter() time.Duration }
-			if errors.As(err, &wait) {
-				e.RetryAfter = wait.RetryAfter()
-			}
+			e.RetryAfter = waitOf(err)
 			return 0, e
 		}
 	}

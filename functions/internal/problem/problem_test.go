@@ -47,7 +47,7 @@ func TestEveryCodeTellsAnAgentWhatToDo(t *testing.T) {
 // TestGatewayAnswersAreProblems: what API Gateway renders out of the contract reads back as
 // the problem of its code, in each state of the service.
 func TestGatewayAnswersAreProblems(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,18 +154,18 @@ func TestInternalsAreNotShown(t *testing.T) {
 // TestTextsAreWrittenOnce: what a kind of problem says is in the package problem and nowhere else.
 // /register is not a problem; its text has the sentence on keys in it, word for word.
 func TestTextsAreWrittenOnce(t *testing.T) {
-	source, err := os.ReadFile("../contract/openapi.yaml")
+	source, err := os.ReadFile("../contract/base.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	written, _, found := strings.Cut(string(source), "Don't edit it.\n")
 	if !found {
-		t.Error("openapi.yaml does not say where its generated end begins")
+		t.Error("base.yaml does not say where its generated end begins")
 	}
 	if !strings.Contains(written, "OAuth, and no valid one came: it is missing, mistyped, unknown or revoked. "+problem.HowToSendKey) {
 		t.Errorf("/register does not say: %s", problem.HowToSendKey)
 	}
-	texts := map[string]string{"openapi.yaml": strings.ReplaceAll(written, problem.HowToSendKey, "")}
+	texts := map[string]string{"base.yaml": strings.ReplaceAll(written, problem.HowToSendKey, "")}
 	root := filepath.Join("..", "..")
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "problem" {

@@ -22,7 +22,7 @@ type limits struct {
 
 func limitsOf(t *testing.T, operation, argument string) limits {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

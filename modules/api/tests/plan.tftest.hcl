@@ -13,7 +13,7 @@ mock_provider "aws" {
 
 variables {
   name       = "demo"
-  contract   = "tests/contract.yaml"
+  contract   = "tests/contract.json"
   location   = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
   access_log = { settle = { function_name = "demo-settle" } }
   functions = {
@@ -55,8 +55,36 @@ run "projection" {
           }
         }
       }
+      "/v2/orders/{proxy+}" = {
+        x-amazon-apigateway-any-method = {
+          security   = [{ key = [] }]
+          responses  = { "200" = { description = "What the backend answers." } }
+          parameters = [{ name = "proxy", in = "path", required = true, schema = { type = "string" } }]
+          x-amazon-apigateway-integration = {
+            type                = "aws_proxy"
+            httpMethod          = "POST"
+            uri                 = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter:live/invocations"
+            passthroughBehavior = "when_no_match"
+            timeoutInMillis     = 29000
+          }
+        }
+      }
+      "/v2/stock/{id}" = {
+        get = {
+          security   = [{ key = [] }]
+          responses  = { "200" = { description = "Stock." } }
+          parameters = [{ name = "id", in = "path", required = true, schema = { type = "string" } }]
+          x-amazon-apigateway-integration = {
+            type                = "aws_proxy"
+            httpMethod          = "POST"
+            uri                 = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:demo-greeter:live/invocations"
+            passthroughBehavior = "when_no_match"
+            timeoutInMillis     = 29000
+          }
+        }
+      }
     }
-    error_message = "Only paths, methods, path parameters, security, statuses and integrations are kept; security stands at every operation."
+    error_message = "Only paths, methods, path parameters, security, statuses and integrations are kept; security stands at every operation. What shares a resource is one method of it."
   }
 
   assert {

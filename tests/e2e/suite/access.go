@@ -146,8 +146,25 @@ func testToolSettings(t *testing.T, g Target) {
 		} `json:"tools"`
 	}
 	decode(t, g.get(t, "/v1/user/tool-settings", k.Secret).Body, &settings)
-	if len(settings.Tools) != len(all) {
-		t.Errorf("settings name %d tools, there are %d", len(settings.Tools), len(all))
+	// The settings also name the tools that find others, which this list leaves out.
+	for _, tool := range settings.Tools {
+		delete(all, strings.ReplaceAll(tool.Name, ".", "_"))
+	}
+	if len(all) > 0 {
+		t.Errorf("listed, and not among the settings: %v", all)
+	}
+	for _, c := range []struct{ tool, arguments, off string }{
+		{"utility_find_tools", `{"words":"postal code"}`, "postal_lookup"},
+		{"utility_find_tools", `{"words":"","category":"calendar"}`, "convert_era"},
+	} {
+		if r := g.callTool(t, k.Secret, c.tool, c.arguments).tool(t); r.IsError || strings.Contains(r.Content[0].Text, c.off) {
+			t.Errorf("%s finds what is off: %+v", c.tool, r)
+		}
+	}
+	for _, tool := range []string{"utility_describe_tool", "utility_call_tool"} {
+		if p := g.callTool(t, k.Secret, tool, `{"name":"postal_lookup"}`).tool(t).problem(t); p.Error != "tool_disabled" {
+			t.Errorf("%s of a tool that is off: %+v", tool, p)
+		}
 	}
 }
 

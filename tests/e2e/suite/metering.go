@@ -139,7 +139,7 @@ func testZeroQuota(t *testing.T, g Target) {
 			}
 		}
 		decode(t, r.StructuredContent, &d)
-		if r.IsError || len(d.Checks) != 4 || d.OK || !strings.Contains(d.Advice, "limit") {
+		if r.IsError || len(d.Checks) != 5 || d.OK || !strings.Contains(d.Advice, "limit") {
 			t.Errorf("utility.diagnose_mcp: %+v", r)
 		}
 		for _, c := range d.Checks {

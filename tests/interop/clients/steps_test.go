@@ -417,7 +417,7 @@ func TestStreaming(t *testing.T) {
 // TestClients takes every client through every step, all at once, and then puts the brake on.
 func TestClients(t *testing.T) {
 	report := newReport()
-	service := up(t, "--reserved", "calendar=0", "--upstream-burst", "1000")
+	service := up(t, "--reserved", "calendar=0", "--backend-rate", "1000", "--backend-burst", "1000")
 	var trials []*trial
 	for _, r := range shared.rows {
 		trials = append(trials, &trial{row: r, service: service, report: report})

@@ -4,7 +4,9 @@ package stack
 
 import (
 	"archive/zip"
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,14 +14,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
-// Contract is where the API's description lies in a checkout, Prices the table of prices, and
+// Contract is where the default contract lies in a checkout, as `make build` would merge it, Prices the table of prices, and
 // Most what one request can come to.
 const (
-	Contract = "functions/internal/contract/openapi.yaml"
+	Contract = "functions/internal/contract/contract.json"
 	Prices   = "functions/internal/money/price/prices.json"
 	Most     = "functions/internal/money/worstcase/most.json"
 )
@@ -103,12 +103,12 @@ func Functions(dir string) ([]string, error) {
 	var contract struct {
 		Paths map[string]map[string]struct {
 			Sekisho struct {
-				Function string `yaml:"function"`
-			} `yaml:"x-sekisho"`
-		} `yaml:"paths"`
-		Table map[string]any `yaml:"x-sekisho-functions"`
+				Function string `json:"function"`
+			} `json:"x-sekisho"`
+		} `json:"paths"`
+		Table map[string]any `json:"x-sekisho-functions"`
 	}
-	if err := yaml.Unmarshal(raw, &contract); err != nil {
+	if err := json.Unmarshal(raw, &contract); err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
 	delete(contract.Table, "default")
@@ -124,17 +124,27 @@ func Functions(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// PlaceholderZips writes a zip for each function into dist, and which contract of the checkout
-// they would have been built from: Terraform needs them to be there, and the emulator runs none.
+// PlaceholderZips writes a zip for each function's program into dist, and the contract of the checkout
+// that they would hold: Terraform needs them to be there, and the emulator runs none.
 func PlaceholderZips(checkout, dist string, functions []string) error {
 	contract, err := os.ReadFile(filepath.Join(checkout, Contract))
 	if err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(dist, "contract.json"), contract, 0o644); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(dist, "contract.sha256"), fmt.Appendf(nil, "%x\n", sha256.Sum256(contract)), 0o644); err != nil {
 		return err
 	}
+	var described struct {
+		Table map[string]struct{ Binary string } `json:"x-sekisho-functions"`
+	}
+	if err := json.Unmarshal(contract, &described); err != nil {
+		return fmt.Errorf("read the contract: %w", err)
+	}
 	for _, name := range functions {
+		name = cmp.Or(described.Table[name].Binary, name)
 		if err := placeholder(filepath.Join(dist, name+".zip"), name); err != nil {
 			return fmt.Errorf("write a zip for %s: %w", name, err)
 		}

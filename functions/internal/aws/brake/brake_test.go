@@ -84,7 +84,7 @@ func deploy(t *testing.T, functions map[string]int) *cloud {
 	}
 	c.sent = &patches{}
 	cfg.HTTPClient = c.sent
-	c.brake = must[*brake.Brake](t)(New(cfg, env, "demo-brake", dynamo.New(client, tableNames).Brake(env.MemoryName()), time.Now))
+	c.brake = New(cfg, must[*contract.API](t)(contract.Default()), env, "demo-brake", dynamo.New(client, tableNames).Brake(env.MemoryName()), time.Now)
 	return c
 }
 
@@ -149,7 +149,7 @@ func (c *cloud) createStage(t *testing.T) Stage {
 		Uri: aws.String("http://127.0.0.1/"), IntegrationHttpMethod: aws.String("GET"),
 	}))
 	deployment := must[*apigateway.CreateDeploymentOutput](t)(client.CreateDeployment(t.Context(), &apigateway.CreateDeploymentInput{RestApiId: api.Id}))
-	described := must[*contract.API](t)(contract.Load())
+	described := must[*contract.API](t)(contract.Default())
 	s := Stage{client, *api.Id, "live", described.StageVariables}
 	variables := maps.Clone(s.States["open"])
 	variables["mine"] = "kept"

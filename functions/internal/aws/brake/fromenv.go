@@ -27,16 +27,16 @@ func FromEnv(rt boot.Runtime, c brake.Config, memory brake.Memory) (*brake.Brake
 	if err != nil {
 		return nil, err
 	}
-	return New(cfg, c, function, memory, rt.Now)
+	api, err := contract.Load(rt.Env)
+	if err != nil {
+		return nil, err
+	}
+	return New(cfg, api, c, function, memory, rt.Now), nil
 }
 
 // New makes the brake of a deployment. function is the deployed name of the brake's own
 // function, as in `sekisho brake --function`.
-func New(cfg aws.Config, c brake.Config, function string, memory brake.Memory, now func() time.Time) (*brake.Brake, error) {
-	api, err := contract.Load()
-	if err != nil {
-		return nil, err
-	}
+func New(cfg aws.Config, api *contract.API, c brake.Config, function string, memory brake.Memory, now func() time.Time) *brake.Brake {
 	return &brake.Brake{
 		Name:           strings.TrimSuffix(function, "-brake"),
 		Functions:      c.Functions,
@@ -49,5 +49,5 @@ func New(cfg aws.Config, c brake.Config, function string, memory brake.Memory, n
 		Deploys:        Deploys{ssm.NewFromConfig(cfg), c.Parameter},
 		Announcer:      newAnnouncer(sns.NewFromConfig(cfg), c.Topic),
 		Now:            now,
-	}, nil
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -61,14 +60,13 @@ func (i invoker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	if out.FunctionError != nil {
 		var said struct {
-			Type    string `json:"errorType"`
-			Message string `json:"errorMessage"`
+			Type string `json:"errorType"`
 		}
 		_ = json.Unmarshal(out.Payload, &said) // a runtime may say nothing, or something else
 		if said.Type == "" {
 			said.Type = *out.FunctionError
 		}
-		return nil, &backend.FailedError{Type: said.Type, Message: said.Message}
+		return nil, &backend.FailedError{Type: said.Type}
 	}
 	return out.Payload, nil
 }
@@ -81,7 +79,7 @@ func classified(err error) error {
 		return backend.ErrBusy
 	}
 	var answered *awshttp.ResponseError
-	if errors.As(err, &answered) && answered.HTTPStatusCode() < http.StatusInternalServerError {
+	if errors.As(err, &answered) && answered.HTTPStatusCode() < 500 {
 		return &backend.NotInvokedError{Err: withoutRequest(err)}
 	}
 	return err

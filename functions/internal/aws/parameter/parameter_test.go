@@ -1,6 +1,7 @@
 package parameter_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
 	"sekisho/functions/internal/aws/parameter"
+	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/boot"
 	"sekisho/tests/awsfake/moto"
 )
@@ -22,7 +24,7 @@ const name = "/sekisho/upstream-token"
 
 func env(endpoint string) boot.Env {
 	return boot.Map(map[string]string{
-		boot.UpstreamTokenParameter: name, "AWS_ENDPOINT_URL": endpoint, "AWS_REGION": "us-east-1",
+		"AWS_ENDPOINT_URL": endpoint, "AWS_REGION": "us-east-1",
 		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 	})
 }
@@ -31,7 +33,7 @@ func env(endpoint string) boot.Env {
 func TestASecureStringIsDecrypted(t *testing.T) {
 	endpoint := emulator.Endpoint(t)
 	client := ssm.NewFromConfig(emulator.Config(t))
-	read, err := parameter.FromEnv(env(endpoint), boot.UpstreamTokenParameter)
+	read, err := parameter.FromEnv(env(endpoint), backend.Place{Parameter: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +53,34 @@ func TestASecureStringIsDecrypted(t *testing.T) {
 	}
 }
 
-func TestNoParameter(t *testing.T) {
-	read, err := parameter.FromEnv(boot.Map(nil), boot.UpstreamTokenParameter)
-	if read != nil || err != nil {
-		t.Errorf("%v; want nothing, as no token is configured", err)
+// TestASecretIsReadThroughParameterStore, by the name that its ARN holds.
+func TestASecretIsReadThroughParameterStore(t *testing.T) {
+	for arn, want := range map[string]string{
+		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/orders-token-AbC123": "/aws/reference/secretsmanager/prod/orders-token",
+		"arn:aws-cn:secretsmanager:cn-north-1:123456789012:secret:a-b-x9Yz01":           "/aws/reference/secretsmanager/a-b",
+		"prod/orders-token": "",
+		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:half": "",
+	} {
+		read, err := parameter.FromEnv(env("http://127.0.0.1:1"), backend.Place{SecretARN: arn})
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "secret_arn") {
+				t.Errorf("%s: %v", arn, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := read(ctx); err == nil || !strings.Contains(err.Error(), want+":") {
+			t.Errorf("%s: %v, want a read of %s", arn, err, want)
+		}
 	}
-	missing := boot.Map(map[string]string{boot.UpstreamTokenParameter: name})
-	if _, err := parameter.FromEnv(missing, boot.UpstreamTokenParameter); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+}
+
+func TestOutsideAWS(t *testing.T) {
+	if _, err := parameter.FromEnv(boot.Map(nil), backend.Place{Parameter: name}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("outside AWS: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ func (h *Handler) usage(ctx context.Context, call rest.Call, _ None) (Usage, err
 // FromEnv builds the function "account" of a deployment.
 func FromEnv(open store.Open) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+		plans, err := boot.Parse(rt.Env, boot.Plans, account.PlanParser(api.Limits.Plan))
 		if err != nil {
 			return nil, err
 		}

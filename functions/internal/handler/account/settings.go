@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/spelling"
 )
 
 // Settings are the tool settings of a key.
@@ -106,16 +106,16 @@ func (h *Handler) check(s account.Settings) error {
 	categories := h.API.ToolCategories()
 	for _, name := range s.DisabledTools {
 		if _, ok := categories[name]; !ok {
-			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %s; there are: %s",
-				reply.Quote(name), strings.Join(slices.Sorted(maps.Keys(categories)), ", "))
+			return problem.Newf(problem.InvalidArgument, "disabled_tools: there is no tool %s; %s",
+				reply.Quote(name), spelling.Known(name, slices.Sorted(maps.Keys(categories))))
 		}
 	}
 	known := slices.Sorted(maps.Values(categories))
 	known = slices.Compact(known)
 	for _, name := range s.DisabledCategories {
 		if !slices.Contains(known, name) {
-			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %s; there are: %s",
-				reply.Quote(name), strings.Join(known, ", "))
+			return problem.Newf(problem.InvalidArgument, "disabled_categories: there is no category %s; %s",
+				reply.Quote(name), spelling.Known(name, known))
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (h *Handler) check(s account.Settings) error {
 
 // describe lists every tool as the settings have it, and names the settings in the header ETag.
 func (h *Handler) describe(call rest.Call, s account.Settings) (Settings, error) {
-	sizes, err := contract.ListedTools()
+	sizes, err := h.API.ListSizes()
 	if err != nil {
 		return Settings{}, err
 	}

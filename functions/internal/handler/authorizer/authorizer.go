@@ -84,6 +84,7 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // The verdicts of the log line, beside the codes of denials.
 const (
 	allowed   = "allowed"
+	noRoute   = "no_route"
 	noKey     = "no_key"
 	notFound  = "not_found"
 	inactive  = "inactive"
@@ -91,7 +92,12 @@ const (
 )
 
 func (h *Handler) decide(ctx context.Context, event request) (d admission.Decision, verdict string, err error) {
-	op := h.API.Route(event.HTTPMethod, event.Resource)
+	op, _ := h.API.Resolve(event.HTTPMethod, event.Resource, event.PathParameters)
+	if op == nil && h.API.Shares(event.Resource) {
+		// No answer of an authorizer can be a 404. The function gives it, without an upstream call:
+		// nobody is charged, and nobody needs a key to hear that there is nothing.
+		return d, noRoute, nil
+	}
 	if op == nil {
 		return d, undecided, fmt.Errorf("the contract has no operation for this method at %s", event.Resource)
 	}
@@ -144,7 +150,7 @@ func policy(d admission.Decision, methodARN string) response {
 // FromEnv builds the authorizer of a deployment.
 func FromEnv(open store.Open) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ var now = time.Date(2026, 11, 30, 23, 59, 58, 500e6, time.UTC)
 
 func setUp(t *testing.T) (*Handler, *gate, *bytes.Buffer) {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +108,53 @@ func TestAllow(t *testing.T) {
 	}
 	if len(g.asked) != 1 || g.asked[0] != "key_m "+h.API.Operation("postal.lookup").Code {
 		t.Errorf("the gate was asked %v", g.asked)
+	}
+}
+
+// TestSharedResource: operations that share a path are told apart by method and path, and each is
+// charged and refused as itself. What is no operation is let through uncounted and without a look
+// at the key, for the function to answer 404.
+func TestSharedResource(t *testing.T) {
+	h, g, _ := setUp(t)
+	var err error
+	h.API, err = contract.Parse([]byte(`{"security":[{"key":[]}],"paths":{
+		"/o/{id}":{"get":{"operationId":"o.get","x-sekisho":{"function":"f","units":1,"code":"aa","resource":"/o/{proxy+}"}}},
+		"/o/{id}:pay":{"post":{"operationId":"o.pay","x-sekisho":{"function":"f","units":5,"code":"bb","resource":"/o/{proxy+}"}}},
+		"/o/{id}/free":{"get":{"operationId":"o.free","x-sekisho":{"function":"f","units":0,"resource":"/o/{proxy+}"}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string]struct {
+		operation, units string
+		gate             []string
+	}{
+		"GET 7":      {"o.get", "1", []string{"key_m aa"}},
+		"POST 7:pay": {"o.pay", "5", []string{"key_m bb"}},
+		"GET 7/free": {"o.free", "", nil},
+		"POST 7":     {}, "GET 7/other": {}, "GET 7:pay/x": {},
+	} {
+		g.asked = nil
+		method, path, _ := strings.Cut(asked, " ")
+		e := event()
+		e.HTTPMethod, e.Resource, e.PathParameters = method, "/o/{proxy+}", map[string]string{"proxy": path}
+		if want.operation == "" {
+			e.Headers = nil
+		}
+		out, err := h.Handle(t.Context(), e)
+		if err != nil {
+			t.Errorf("%s: %v", asked, err)
+			continue
+		}
+		operation, _ := out.Context["operation"].(string)
+		units, _ := out.Context["units"].(string)
+		if operation != want.operation || units != want.units || !slices.Equal(g.asked, want.gate) || out.PolicyDocument.Statement[0].Effect != "Allow" {
+			t.Errorf("%s: %s with %s units, the gate was asked %v, %+v; want %+v", asked, operation, units, g.asked, out.PolicyDocument, want)
+		}
+	}
+	e := event()
+	e.Resource, e.PathParameters, e.Headers = "/o/{proxy+}", map[string]string{"proxy": "7"}, nil
+	if _, err := h.Handle(t.Context(), e); !errors.Is(err, ErrUnauthorized) {
+		t.Errorf("an operation without a key: %v", err)
 	}
 }
 
@@ -363,6 +411,7 @@ func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
 	}
 	want := map[string]int{
 		boot.AccountsTable: 1, boot.UsageTable: 1, boot.Plans: 1, boot.UpgradeURL: 1, boot.KeyCacheSeconds: 1, boot.DenialMemorySeconds: 1, boot.UsagePercent: 1,
+		contract.FileVariable: 1, "LAMBDA_TASK_ROOT": 1,
 	}
 	if !maps.Equal(read, want) {
 		t.Errorf("read %v, want %v", read, want)

@@ -75,11 +75,7 @@ func (h *Handler) obey(ctx context.Context, record events.SNSEventRecord) (brake
 }
 
 // ReadConfig reads the environment. It refuses functions that the contract spares.
-func ReadConfig(env boot.Env) (brake.Config, error) {
-	api, err := contract.Load()
-	if err != nil {
-		return brake.Config{}, err
-	}
+func ReadConfig(env boot.Env, api *contract.API) (brake.Config, error) {
 	c := brake.Config{
 		Functions: env.List(boot.BrakeFunctions),
 		Rules:     brake.Rules{Alarms: env.List(boot.BrakeAlarms), Budget: env(boot.BrakeBudget)},
@@ -104,7 +100,11 @@ func ReadConfig(env boot.Env) (brake.Config, error) {
 // FromEnv builds the function of a deployment. acting makes the brake of what acts there.
 func FromEnv(open store.Open, acting func(boot.Runtime, brake.Config, brake.Memory) (*brake.Brake, error)) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) {
-		c, err := ReadConfig(rt.Env)
+		api, err := contract.Load(rt.Env)
+		if err != nil {
+			return nil, err
+		}
+		c, err := ReadConfig(rt.Env, api)
 		if err != nil {
 			return nil, err
 		}

@@ -137,7 +137,11 @@ func environment() map[string]string {
 }
 
 func TestReadConfig(t *testing.T) {
-	c, err := ReadConfig(boot.Map(environment()))
+	api, err := contract.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadConfig(boot.Map(environment()), api)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,19 +153,15 @@ func TestReadConfig(t *testing.T) {
 	} {
 		env := environment()
 		env[variable] = value
-		if _, err := ReadConfig(boot.Map(env)); err == nil || !strings.Contains(err.Error(), variable) {
+		if _, err := ReadConfig(boot.Map(env), api); err == nil || !strings.Contains(err.Error(), variable) {
 			t.Errorf("%s = %q: %v", variable, value, err)
 		}
-	}
-	api, err := contract.Load()
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, name := range api.NeverBraked() {
 		for _, deployed := range []string{name, "demo-" + name} {
 			env := environment()
 			env[boot.BrakeFunctions] += "," + deployed
-			if _, err := ReadConfig(boot.Map(env)); err == nil || !strings.Contains(err.Error(), deployed) {
+			if _, err := ReadConfig(boot.Map(env), api); err == nil || !strings.Contains(err.Error(), deployed) {
 				t.Errorf("%s may be stopped: %v", deployed, err)
 			}
 		}

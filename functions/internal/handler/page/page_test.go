@@ -267,7 +267,7 @@ func TestWords(t *testing.T) {
 
 // TestRequests: what the views ask for is in the contract, free of charge.
 func TestRequests(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,10 +279,7 @@ func TestRequests(t *testing.T) {
 		}
 		for _, m := range requests.FindAllSubmatch(content, -1) {
 			found++
-			op := api.Route(string(m[1]), "/"+string(m[2]))
-			if op == nil {
-				op = api.Route("ANY", "/"+string(m[2]))
-			}
+			op, _ := api.Match(string(m[1]), "/"+string(m[2]))
 			if op == nil || op.Units != 0 {
 				t.Errorf("%s asks for %s %s, which is not there, or counted", name, m[1], m[2])
 			}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime/debug"
 	"strconv"
@@ -35,10 +36,10 @@ type Call struct {
 	Note func(zap.Field)
 }
 
-// Operation serves one operation of the contract. Make it with Typed.
+// Operation serves one operation of the contract. Make it with Typed or Raw.
 type Operation struct {
 	// In and Out are the Go types of arguments and answer, for the test that compares them
-	// with the schemas.
+	// with the schemas; nil of a Raw operation.
 	In, Out reflect.Type
 	serve   func(context.Context, Call, map[string]any) (any, error)
 }
@@ -66,6 +67,20 @@ func Simple[In, Out any](serve func(In) (Out, error)) Operation {
 	return Typed(func(_ context.Context, _ Call, in In) (Out, error) { return serve(in) })
 }
 
+// Answer is an answer that somebody else wrote, to be passed on as it is.
+type Answer struct {
+	Status int
+	Header map[string]string
+	Body   []byte
+}
+
+// Raw makes an operation of a function that takes the arguments as they are, and passes answers on.
+func Raw(serve func(context.Context, Call, map[string]any) (Answer, error)) Operation {
+	return Operation{serve: func(ctx context.Context, call Call, args map[string]any) (any, error) {
+		return serve(ctx, call, args)
+	}}
+}
+
 // FromEnv builds a function that is nothing but its operations: it needs no store.
 func FromEnv(operations func() map[string]Operation) boot.Build {
 	return func(rt boot.Runtime) (boot.Invoker, error) { return Serve(rt, operations()) }
@@ -73,7 +88,7 @@ func FromEnv(operations func() map[string]Operation) boot.Build {
 
 // Serve makes the Invoker of a function that serves operations of the contract.
 func Serve(rt boot.Runtime, operations map[string]Operation) (boot.Invoker, error) {
-	api, err := contract.Load()
+	api, err := contract.Load(rt.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +107,24 @@ type Server struct {
 	now        func() time.Time
 }
 
+// mostCompiled is how many operations have their schemas compiled at a cold start, so that their first
+// calls needn't wait. Of more, each is compiled by its first call: a thousand take ten times as long
+// as the rest of the start. They were checked when the contract was merged.
+const mostCompiled = 20
+
 // New makes a server for the operations that the contract gives to a function. It fails
 // when one of them is not among ops, or ops holds one that is not the function's.
 func New(api *contract.API, function string, ops map[string]Operation, log *zap.Logger, now func() time.Time) (*Server, error) {
 	if api.Limits.AnswerBytes <= 0 {
 		return nil, fmt.Errorf("function %s: the contract has no x-sekisho-limits.answer_bytes", function)
 	}
-	for _, op := range api.ByFunction(function) {
+	own := api.ByFunction(function)
+	for _, op := range own {
 		if _, ok := ops[op.ID]; !ok {
 			return nil, fmt.Errorf("function %s: the contract gives it operation %s, which it does not serve", function, op.ID)
+		}
+		if len(own) > mostCompiled {
+			continue
 		}
 		if err := op.CheckSchemas(); err != nil {
 			return nil, err
@@ -119,20 +143,20 @@ func New(api *contract.API, function string, ops map[string]Operation, log *zap.
 func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	start := s.now()
 	fields := make([]zap.Field, 0, 12)
-	headers := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"}
+	headers := map[string]string{"Cache-Control": "no-store"}
 	call := Call{
 		Caller:    gateway.ParseAuthorizerContext(event.RequestContext.Authorizer),
 		Event:     event,
 		SetHeader: func(name, value string) { headers[name] = value },
 		Note:      func(f zap.Field) { fields = append(fields, f) },
 	}
-	op := s.api.Route(event.HTTPMethod, event.Resource)
-	answer, err := s.serve(ctx, op, call)
-	var body []byte
+	op, path := s.api.Resolve(event.HTTPMethod, event.Resource, event.PathParameters)
+	answer, err := s.serve(ctx, op, path, call)
+	var encoded Answer
 	if err == nil {
-		body, err = s.encode(op, answer)
+		encoded, err = s.encode(op, answer)
 	}
-	response := respond(call, headers, body, err)
+	response := respond(call, headers, encoded, err)
 	fields = append(fields,
 		zap.String("request_id", event.RequestContext.ExtendedRequestID),
 		zap.String("key_id", call.Caller.KeyID),
@@ -150,7 +174,7 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	return response, nil
 }
 
-func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (answer any, err error) {
+func (s *Server) serve(ctx context.Context, op *contract.Operation, path map[string]string, call Call) (answer any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			answer, err = nil, fmt.Errorf("panic: %s\n%s", boot.Panic(r), debug.Stack())
@@ -170,7 +194,7 @@ func (s *Server) serve(ctx context.Context, op *contract.Operation, call Call) (
 	if op.HasBody && len(body) > contract.MaxBody {
 		return nil, problem.Newf(problem.TooLarge, "the body has %d bytes; at most %d are taken", len(body), contract.MaxBody)
 	}
-	args, err := op.Bind(call.Event.PathParameters, gateway.Query(&call.Event), body)
+	args, err := op.Bind(path, gateway.Query(&call.Event), body)
 	if err != nil {
 		return nil, err
 	}
@@ -193,28 +217,40 @@ func failure(op *contract.Operation, err error) []zap.Field {
 }
 
 // encode writes an answer, and holds it to the contract's limit.
-func (s *Server) encode(op *contract.Operation, answer any) ([]byte, error) {
-	body, err := reply.JSON(answer)
-	if err != nil {
-		return nil, fmt.Errorf("encode answer: %w", err)
+func (s *Server) encode(op *contract.Operation, answer any) (Answer, error) {
+	a, raw := answer.(Answer)
+	if !raw {
+		body, err := reply.JSON(answer)
+		if err != nil {
+			return Answer{}, fmt.Errorf("encode answer: %w", err)
+		}
+		a = Answer{Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: body}
 	}
-	if s.api.Limits.Fits(body) {
-		return body, nil
+	if !s.api.Limits.Fits(a.Body) {
+		return Answer{}, TooLarge(op, fmt.Sprintf("The answer has %d bytes, which is more than this server sends.", len(a.Body)))
 	}
-	p := problem.Newf(problem.AnswerTooLarge, "The answer has %d bytes, which is more than this server sends.", len(body))
+	return a, nil
+}
+
+// TooLarge is the problem of an answer that can't be sent, though the call was carried out.
+func TooLarge(op *contract.Operation, detail string) *problem.Problem {
+	p := problem.New(problem.AnswerTooLarge, detail)
 	if !op.Annotations.ReadOnlyHint {
 		p.Hint = "The call was carried out; only what it answered is too large to send. Do not repeat it."
 	}
-	return nil, p
+	return p
 }
 
-func respond(call Call, headers map[string]string, body []byte, err error) events.APIGatewayProxyResponse {
+func respond(call Call, headers map[string]string, a Answer, err error) events.APIGatewayProxyResponse {
 	if err != nil {
 		p, _ := asProblem(err)
 		return problemResponse(p)
 	}
-	addRateLimit(headers, call.Caller.Quota)
-	return events.APIGatewayProxyResponse{StatusCode: 200, Headers: headers, Body: string(body)}
+	maps.Copy(headers, a.Header)
+	if a.Status < 400 { // what fails is given back, and not what these would say
+		addRateLimit(headers, call.Caller.Quota)
+	}
+	return events.APIGatewayProxyResponse{StatusCode: a.Status, Headers: headers, Body: string(a.Body)}
 }
 
 func problemResponse(p *problem.Problem) events.APIGatewayProxyResponse {

@@ -183,7 +183,7 @@ func FromEnv(open store.Open, platform Platform) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		api, err := contract.Load()
+		api, err := contract.Load(rt.Env)
 		if err != nil {
 			return nil, err
 		}

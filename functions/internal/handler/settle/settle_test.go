@@ -89,7 +89,7 @@ func (m *memory) Again(_ context.Context, name string, p usage.Period) error {
 
 func handler(m *memory) (*Handler, *observer.ObservedLogs) {
 	core, logs := observer.New(zap.DebugLevel)
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		panic(err)
 	}
@@ -334,7 +334,7 @@ func TestForeignDeliveries(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // newContractGateway serves the real contract, with one handler for all of its functions.
 func newContractGateway(t testing.TB, authorizer, business Invoker, change func(*setup)) *fixture {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func TestContractRefusals(t *testing.T) {
 		"throttled":      {change: func(c *setup) { c.Throttle = &Throttle{Rate: 1} }, status: 429, code: "throttled"},
 		"braked and throttled": {change: func(c *setup) {
 			c.Throttle = &Throttle{}
-			api, _ := contract.Load()
+			api, _ := contract.Default()
 			c.StageVariables = api.StageVariables["braked"]
 		}, status: 429, code: "braked"},
 		"no concurrency":    {change: reserve("postal", 0), status: 503, code: "unavailable"},
 		"authorizer is off": {change: reserve("authorizer", 0), status: 503, code: "store_unavailable", retryAfter: "5"},
 		"braked": {change: func(c *setup) {
 			reserve("postal", 0)(c)
-			api, _ := contract.Load()
+			api, _ := contract.Default()
 			c.StageVariables = api.StageVariables["braked"]
 		}, status: 503, code: "braked"},
 	} {
@@ -194,7 +194,7 @@ func TestEmbeddedDescription(t *testing.T) {
 // parameters, integrations with deployed names, gateway responses; nothing of ours.
 func projection(t *testing.T) []byte {
 	t.Helper()
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestProjectionServesTheSame(t *testing.T) {
 	allowed, echo := answers(policy("Allow", "*", `{}`)), answers(`{"statusCode":200,"body":"{}"}`)
 	whole := newContractGateway(t, allowed, echo, nil)
 	part := newContractGateway(t, allowed, echo, func(c *setup) { c.Description = projection(t) })
-	api, _ := contract.Load()
+	api, _ := contract.Default()
 	for _, op := range api.Operations {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
 			path := strings.ReplaceAll(strings.ReplaceAll(op.Path, "{", ""), "}", "")

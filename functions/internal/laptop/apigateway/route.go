@@ -28,130 +28,11 @@ type route struct {
 	mock     *mock
 }
 
-// routes finds the route of a request.
+// routes are those of the API's resources.
 type routes struct {
-	root *node
+	contract.Routes[*route]
 	// secured: some operation needs the authorizer.
 	secured bool
-}
-
-// node is a resource in the tree of paths.
-type node struct {
-	literals map[string]*node
-	// param is the child {name}; greedy the child {name+}.
-	param, greedy         *node
-	paramName, greedyName string
-	// methods that the resource has, ANY among them.
-	methods map[string]*route
-}
-
-// add enters a route under its path.
-func (r *routes) add(method, path string, rt *route) error {
-	at := r.root
-	for _, segment := range segments(path) {
-		name, isParam := strings.CutPrefix(segment, "{")
-		name, closed := strings.CutSuffix(name, "}")
-		if isParam != closed {
-			return fmt.Errorf("path %s: unpaired brace in %q", path, segment)
-		}
-		at = at.child(segment, name, isParam)
-	}
-	if at.methods == nil {
-		at.methods = map[string]*route{}
-	}
-	at.methods[method] = rt
-	return nil
-}
-
-func (n *node) child(segment, name string, isParam bool) *node {
-	greedyName, isGreedy := strings.CutSuffix(name, "+")
-	switch {
-	case isParam && isGreedy:
-		if n.greedy == nil {
-			n.greedy, n.greedyName = &node{}, greedyName
-		}
-		return n.greedy
-	case isParam:
-		if n.param == nil {
-			n.param, n.paramName = &node{}, name
-		}
-		return n.param
-	}
-	if n.literals == nil {
-		n.literals = map[string]*node{}
-	}
-	if n.literals[segment] == nil {
-		n.literals[segment] = &node{}
-	}
-	return n.literals[segment]
-}
-
-// match finds the route of a method on a raw path, nil when there is none. Exact segments
-// go before {param}, and {param} before {greedy+}. The parameters stay percent-encoded.
-// The resource is chosen by its path alone: when it lacks the method, nothing else is tried.
-func (r *routes) match(method, path string) (*route, map[string]string) {
-	var params map[string]string
-	n := r.root.find(segments(path), &params)
-	if n == nil {
-		return nil, nil
-	}
-	if rt := n.methods[method]; rt != nil {
-		return rt, params
-	}
-	if rt := n.methods["ANY"]; rt != nil && isInAny(method) {
-		return rt, params
-	}
-	return nil, nil
-}
-
-// isInAny: the methods that ANY stands for (AGW/api-gateway-method-settings-method-request.html).
-func isInAny(method string) bool {
-	switch method {
-	case "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT":
-		return true
-	}
-	return false
-}
-
-func (n *node) find(rest []string, params *map[string]string) *node {
-	if len(rest) == 0 {
-		if n.methods == nil {
-			return nil
-		}
-		return n
-	}
-	if next := n.literals[rest[0]]; next != nil {
-		if found := next.find(rest[1:], params); found != nil {
-			return found
-		}
-	}
-	if n.param != nil && rest[0] != "" {
-		if found := n.param.find(rest[1:], params); found != nil {
-			set(params, n.paramName, rest[0])
-			return found
-		}
-	}
-	if n.greedy != nil && n.greedy.methods != nil {
-		set(params, n.greedyName, strings.Join(rest, "/"))
-		return n.greedy
-	}
-	return nil
-}
-
-func set(params *map[string]string, name, value string) {
-	if *params == nil {
-		*params = map[string]string{}
-	}
-	(*params)[name] = value
-}
-
-// segments splits a path; slashes at its end count for nothing, nor do several at its start.
-func segments(path string) []string {
-	path = strings.Trim(path, "/")
-	if path == "" {
-		return nil
-	}
-	return strings.Split(path, "/")
 }
 
 // described is what the typed view of the description leaves out of an operation.
@@ -226,14 +107,16 @@ func (g *Gateway) buildRoutes(api *contract.API, description []byte) (*routes, e
 	if err != nil {
 		return nil, err
 	}
-	r := &routes{root: &node{}}
+	r := &routes{}
+	shared := map[string]bool{}
 	for _, op := range api.Operations {
-		if op.Function != "" && op.Function == g.config.Elsewhere {
+		if shared[op.Resource] || op.Function != "" && op.Function == g.config.Elsewhere {
 			continue
 		}
+		shared[op.Resource] = op.Shared()
 		d := found[op.Path][member(op.Method)]
 		rt := &route{
-			public: op.Public, name: d.OperationID, resource: op.Path, resourceID: resourceID(op.Path),
+			public: op.Public, name: d.OperationID, resource: op.Resource, resourceID: resourceID(op.Resource),
 			limit: integrationLimit(d.Integration.TimeoutInMillis), streams: d.Integration.ResponseTransferMode == "STREAM",
 		}
 		if strings.EqualFold(d.Integration.Type, "mock") {
@@ -243,7 +126,7 @@ func (g *Gateway) buildRoutes(api *contract.API, description []byte) (*routes, e
 		}
 		rt.streams = rt.streams || rt.function != "" && rt.function == g.config.Streaming
 		r.secured = r.secured || !op.Public
-		if err := r.add(op.Method, op.Path, rt); err != nil {
+		if err := r.Add(op.ResourceMethod(), op.Resource, rt); err != nil {
 			return nil, err
 		}
 	}
@@ -295,7 +178,7 @@ func (g *Gateway) findRoute(c *call) error {
 		c.stagePath = "/" + g.config.Stage
 		c.path = "/" + strings.TrimLeft(rest, "/")
 	}
-	c.route, c.pathParams = g.routes.match(c.method, c.path)
+	c.route, c.pathParams, _ = g.routes.Match(c.method, c.path)
 	if c.route == nil {
 		return refuseUnknownRoute()
 	}

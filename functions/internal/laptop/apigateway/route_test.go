@@ -1,6 +1,7 @@
 package apigateway
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -158,35 +159,30 @@ func TestFunctionInURI(t *testing.T) {
 	}
 }
 
-// FuzzMatch checks that what matches is put together to what was asked.
-func FuzzMatch(f *testing.F) {
-	for _, path := range []string{"/", "/a", "/a/b", "/a/b/c", "//a//", "/a/%2F", "/x/y/z/", "/a/{b}", ""} {
-		f.Add(path)
-	}
-	r := &routes{root: &node{}}
-	patterns := []string{"/a", "/a/b", "/a/{one}", "/a/{one}/c", "/{top}", "/x/{rest+}", "/x/{mid}/z"}
-	for _, pattern := range patterns {
-		if err := r.add("GET", pattern, &route{resource: pattern}); err != nil {
-			f.Fatal(err)
+// TestSharedResource: of a contract the gateway serves what Terraform's projection would have, one
+// ANY for the operations that share a path.
+func TestSharedResource(t *testing.T) {
+	f := newFixture(t, script{change: func(c *setup) {
+		c.Description = []byte(`{"security":[{"key":[]}],"paths":{
+			"/o/{id}":{"get":{"operationId":"o.get","x-sekisho":{"function":"things","resource":"/o/{proxy+}"}}},
+			"/o/{id}:pay":{"post":{"operationId":"o.pay","x-sekisho":{"function":"things","resource":"/o/{proxy+}"}}},
+			"/o":{"get":{"operationId":"o.list","x-sekisho":{"function":"things"}}},
+			"/p/{key}/":{"get":{"operationId":"p.get","x-sekisho":{"function":"things","resource":"/p/{id}"}}}}}`)
+	}})
+	for asked, want := range map[string]string{
+		"GET /o/7": "/o/{proxy+} map[proxy:7]", "POST /o/7:pay": "/o/{proxy+} map[proxy:7:pay]", "DELETE /o/x/y": "/o/{proxy+} map[proxy:x/y]",
+		"GET /o": "/o map[]", "GET /p/7/": "/p/{id} map[id:7]", "POST /o": "", "POST /p/7": "",
+	} {
+		method, path, _ := strings.Cut(asked, " ")
+		f.proxied = nil
+		w := f.call(method, path, "")
+		got := ""
+		if w.Code == http.StatusOK {
+			e := f.lastEvent(t)
+			got = fmt.Sprintf("%s %v", e.Resource, e.PathParameters)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", asked, got, want)
 		}
 	}
-	f.Fuzz(func(t *testing.T, path string) {
-		rt, params := r.match("GET", path)
-		if rt == nil {
-			return
-		}
-		built := rt.resource
-		for name, value := range params {
-			if value == "" {
-				t.Fatalf("%q: parameter %s is empty", path, name)
-			}
-			built = strings.Replace(built, "{"+name+"+}", value, 1)
-			if !strings.Contains(value, "{") {
-				built = strings.Replace(built, "{"+name+"}", value, 1)
-			}
-		}
-		if !strings.Contains(path, "{") && built != "/"+strings.Trim(path, "/") {
-			t.Fatalf("%q matched %s with %v", path, rt.resource, params)
-		}
-	})
 }

@@ -75,7 +75,7 @@ func startLayer(t *testing.T, door string) string {
 // extendedMCP is the MCP function of a deployment with the fixture. The suites call from
 // the endpoint's own origin, which an owner would allow.
 func extendedMCP(t *testing.T, db *sqlite.DB, origin string) *gateway.Function {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

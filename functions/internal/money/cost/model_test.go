@@ -114,7 +114,7 @@ func TestCountsPerCall(t *testing.T) {
 // TestWriteUnitOfABusyKey: a write costs one unit while the meter's item is within 1 KB. The
 // item grows by two attributes for each tool that has been both charged and refunded.
 func TestWriteUnitOfABusyKey(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func TestWAF(t *testing.T) {
 
 // TestMemoryIsTheContracts: the model prices the memory that is deployed.
 func TestMemoryIsTheContracts(t *testing.T) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type Setup struct {
 // memory of the model's functions, from the contract's table. No function is called
 // "business", so that one gets the table's default.
 func memory() (map[string]int64, error) {
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		return nil, err
 	}

@@ -149,16 +149,16 @@ type sum struct {
 // count counts the methods as API Gateway throttles them: ANY is a method for each verb.
 func (s *sum) count(api *contract.API, braked bool) {
 	s.behind = map[string]float64{}
-	for _, op := range api.Operations {
+	for _, m := range api.Methods() {
+		op := m.Operation
 		if braked && (op.Braked || slices.Contains(s.ceilings.Braked, op.Function)) {
 			continue
 		}
-		n := float64(len(op.Verbs()))
-		s.methods += n
+		s.methods++
 		if !op.Public {
-			s.keyed += n
+			s.keyed++
 		}
-		s.behind[op.Function] += n
+		s.behind[op.Function]++
 	}
 }
 

@@ -68,7 +68,7 @@ const toolCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name"
 
 func newServer(w *world, gate *usage.Gate, store usage.Store, now func() time.Time) *server {
 	s := &server{w: w, gate: gate, store: store}
-	api, err := contract.Load()
+	api, err := contract.Default()
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"sekisho/functions/internal/spelling"
 	"sekisho/functions/internal/tools/toolerr"
 )
 
@@ -126,31 +127,10 @@ func closest(name string) string {
 	for _, u := range units {
 		for _, known := range u.names {
 			longest := max(utf8.RuneCountInString(known), utf8.RuneCountInString(written), 1)
-			if d := float64(edits(strings.ToLower(known), written)) / float64(longest); d < best {
+			if d := float64(spelling.Edits(strings.ToLower(known), written)) / float64(longest); d < best {
 				best, dimension = d, u.dimension
 			}
 		}
 	}
 	return dimension
-}
-
-// edits is the Levenshtein distance in characters.
-func edits(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			cost := 1
-			if x[i] == y[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(y)]
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/contract/source"
+	"sekisho/functions/internal/openapi"
+)
+
+type importCmd struct {
+	From       string        `arg:"" name:"description" help:"OpenAPI 3 or Swagger 2.0, JSON or YAML: a file or a URL."`
+	Output     string        `short:"o" help:"Contract to write, or to update if it is there." default:"api.yaml" placeholder:"FILE"`
+	Backend    string        `help:"Name of the backend; by default from the server's host or the title." placeholder:"NAME"`
+	Prefix     string        `help:"Put this before every route, such as /github." placeholder:"/PATH"`
+	Include    []string      `help:"Import only what matches tag:NAME, path:/PATH or name:NAME, each with * for any text. Repeatable." sep:"none" placeholder:"BY:TEXT"`
+	Exclude    []string      `help:"Leave out what matches. Repeatable." sep:"none" placeholder:"BY:TEXT"`
+	ReadOnly   bool          `help:"Import GET operations only."`
+	Deprecated bool          `help:"List deprecated operations as tools too."`
+	Private    bool          `help:"Let the URL's host have a private address."`
+	DryRun     bool          `help:"Write nothing but the report."`
+	Force      bool          `help:"Write over a file that no import wrote."`
+	Report     string        `help:"Write the report as JSON." placeholder:"FILE"`
+	Verbose    bool          `help:"Show each line of the report, not only how many there are of a kind."`
+	Timeout    time.Duration `help:"Give up after this time." default:"10m"`
+}
+
+func (c importCmd) Run(ctx context.Context, s streams) error {
+	ctx, stop := context.WithTimeout(ctx, c.Timeout)
+	defer stop()
+	before, err := os.ReadFile(c.Output)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return badUsage(err)
+	}
+	reserved, err := reservedNames()
+	if err != nil {
+		return err
+	}
+	text, report, err := openapi.Import(ctx, openapi.Options{
+		Location: c.From, Private: c.Private, Backend: c.Backend, Prefix: c.Prefix, Include: c.Include, Exclude: c.Exclude,
+		ReadOnly: c.ReadOnly, Deprecated: c.Deprecated, Reserved: reserved, Previous: before, Force: c.Force,
+	})
+	if errors.Is(err, openapi.ErrNotImported) {
+		return badUsage(fmt.Errorf("%s: %w: give another -o, or --force to write over it", c.Output, err))
+	}
+	if err != nil {
+		return fmt.Errorf("%w. %s was not changed", err, c.Output)
+	}
+	if err := report.Write(s.out, c.Verbose); err != nil {
+		return err
+	}
+	if c.Report != "" {
+		if err := writeReport(c.Report, report); err != nil {
+			return err
+		}
+	}
+	if c.DryRun {
+		fmt.Fprintf(s.out, "\nNothing was written (--dry-run).\n")
+		return nil
+	}
+	if bytes.Equal(text, before) {
+		fmt.Fprintf(s.out, "\n%s is as it was.\n", c.Output)
+		return nil
+	}
+	if err := replaceFile(c.Output, text, 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "\nWrote %s. Review it, then: sekisho up --api %s\n", c.Output, c.Output)
+	return nil
+}
+
+func writeReport(path string, report *openapi.Report) error {
+	encoded, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(encoded, '\n'), 0o644)
+}
+
+// reservedNames are those of the service's own operations, in every contract.
+func reservedNames() (openapi.Reserved, error) {
+	base, err := source.JSON(contract.Base())
+	if err != nil {
+		return openapi.Reserved{}, err
+	}
+	api, err := contract.Parse(base)
+	if err != nil {
+		return openapi.Reserved{}, err
+	}
+	r := openapi.Reserved{
+		// Directories that the service or a stand-in for AWS may extend.
+		Routes:    []string{"/", "/v1/user/", "/page/", "/_local/", "/.well-known/", "/mcp/"},
+		Functions: slices.Concat(api.Functions(), api.NeverBraked(), []string{"default", "relay"}),
+	}
+	for _, op := range api.Operations {
+		r.Routes = append(r.Routes, op.Path)
+		r.Categories = append(r.Categories, op.Category)
+	}
+	for _, c := range api.Composites {
+		r.Categories = append(r.Categories, c.Category)
+	}
+	return r, nil
+}
