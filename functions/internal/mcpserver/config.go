@@ -199,8 +199,11 @@ func FromEnv(open store.Open, platform Platform) boot.Build {
 		}
 		config := Config{
 			API: api, Client: platform.Client, Free: ratelimit.NewBudget(usage.FreeRate),
-			AllowedOrigins: rt.Env.List(boot.AllowedOrigins), ToolNames: ToolNames(rt.Env(boot.ToolNames)),
+			AllowedOrigins: rt.Env.List(boot.AllowedOrigins), ToolNames: ToolNames(rt.Env(boot.ToolNames)), Listing: ListMode(rt.Env(boot.Listing)),
 			Log: rt.Log, Version: boot.Version(), Now: rt.Now,
+		}
+		if config.ListingTokens, err = rt.Env.Int(boot.ListingTokens, DefaultListingTokens); err != nil {
+			return nil, err
 		}
 		if dispatch == boot.Direct {
 			config.Direct, config.Authenticator, err = directFromEnv(rt, open, platform)
