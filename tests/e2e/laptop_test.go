@@ -34,9 +34,6 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// dispatches are the ways in which calls get from mcp to their functions.
-var dispatches = []string{"proxy", "direct"}
-
 // TestLaptop runs the suite against `sekisho up` over its own database, however it dispatches and
 // whatever /mcp is reached by.
 func TestLaptop(t *testing.T) {

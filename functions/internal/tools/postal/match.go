@@ -4,22 +4,24 @@ import (
 	"bytes"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // view is one way to compare all names: by their keys or by their readings.
 type view struct {
 	prefectures, cities, towns column
 	county, ward               string // what a county ends with, and a city that has wards
+	bytewise                   bool   // a character is a byte, and two can look like one of UTF-8
 }
 
 func (t *table) keys() view {
-	return view{t.prefectures.key, t.cities.key, t.towns.key, "郡", "市"}
+	return view{t.prefectures.key, t.cities.key, t.towns.key, "郡", "市", false}
 }
 
 // readings has no end of a city with wards: シ is in too many names.
 func (t *table) readings() view {
 	county, _ := spellReading("グン")
-	return view{t.prefectures.reading, t.cities.reading, t.towns.reading, county, ""}
+	return view{t.prefectures.reading, t.cities.reading, t.towns.reading, county, "", true}
 }
 
 // maxCuts is how many characters of a query the end of a city's name can be: more than
@@ -33,7 +35,7 @@ func (t *table) containing(v view, q string) rowSet {
 	inTown := v.towns.containing(q)
 	whole := make([]bool, t.cityCount)
 	split := make([]uint64, t.cityCount) // bit i: the city ends with q[:cuts[i]]
-	cuts := innerCuts(q)
+	cuts := v.innerCuts(q)
 	used := uint64(0)
 	needle, joined := []byte(q), []byte(nil)
 	for city := range t.cityCount {
@@ -70,10 +72,10 @@ func (t *table) containing(v view, q string) rowSet {
 }
 
 // innerCuts are the places between the characters of q, the first maxCuts of them.
-func innerCuts(q string) []int {
+func (v view) innerCuts(q string) []int {
 	cuts := make([]int, 0, maxCuts)
-	for at := range q {
-		if at > 0 && len(cuts) < maxCuts {
+	for at := 1; at < len(q) && len(cuts) < maxCuts; at++ {
+		if v.bytewise || utf8.RuneStart(q[at]) {
 			cuts = append(cuts, at)
 		}
 	}

@@ -77,7 +77,7 @@ func TestSearchIsSubstringSearch(t *testing.T) {
 		v := rapid.SampledFrom([]view{data().keys(), data().readings()}).Draw(t, "view")
 		row := rapid.IntRange(0, data().rows-1).Draw(t, "row")
 		text := joined(v, row, 0)
-		cuts := slices.Concat([]int{0}, innerCuts(text), []int{len(text)})
+		cuts := slices.Concat([]int{0}, v.innerCuts(text), []int{len(text)})
 		from := rapid.IntRange(0, len(cuts)-2).Draw(t, "from")
 		q := text[cuts[from]:cuts[rapid.IntRange(from+1, len(cuts)-1).Draw(t, "to")]]
 		found := data().containing(v, q)
@@ -97,7 +97,7 @@ func TestSearchIsSubstringSearch(t *testing.T) {
 func TestNoNameIsLongerThanItsCuts(t *testing.T) {
 	for city := range data().cityCount {
 		for _, v := range []view{data().keys(), data().readings()} {
-			if name := v.prefectures.of(int(data().prefOf[city])) + v.cities.of(city); len(innerCuts(name))+1 >= maxCuts {
+			if name := v.prefectures.of(int(data().prefOf[city])) + v.cities.of(city); len(v.innerCuts(name))+1 >= maxCuts {
 				t.Errorf("%s has more than %d characters", name, maxCuts)
 			}
 		}
