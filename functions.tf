@@ -151,6 +151,11 @@ locals {
       ]
     }
 
+    # The address of a door is known only after the functions are there, unless it is a domain.
+    page = {
+      environment = var.mcp.door == "rest" ? {} : { SEKISHO_MCP_URL = var.mcp.domain == null ? "elsewhere" : "https://${var.mcp.domain.name}/mcp" }
+    }
+
     mcp = {
       # Collecting only near the limit halves the function's CPU time.
       environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, {

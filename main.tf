@@ -105,15 +105,14 @@ module "api" {
   waf      = var.api.waf
   domain   = var.api.domain
 
-  elsewhere = local.elsewhere
-  streaming = var.mcp.streaming ? "mcp" : null
-
   functions = {
     for name, function in module.function : name => {
       name            = function.name
       timeout_seconds = local.functions[name].runtime.timeout_seconds
       lists           = local.started_by[name] == "proxy"
       follows         = function.version
+      elsewhere       = name == local.elsewhere
+      streaming       = name == "mcp" && var.mcp.streaming
     }
   }
 

@@ -10,7 +10,7 @@ locals {
   # What a function with a door of its own serves is left out.
   served_here = {
     for path, item in local.contract.paths : path => {
-      for method, operation in item : method => operation if var.elsewhere == null ? true : try(operation.x-sekisho.function, "") != var.elsewhere
+      for method, operation in item : method => operation if !try(var.functions[operation.x-sekisho.function].elsewhere, false)
     }
   }
   items = { for path, item in local.served_here : path => item if length(setintersection(keys(item), local.methods)) > 0 }
@@ -52,10 +52,10 @@ locals {
       for member, value in {
         type                 = "aws_proxy"
         httpMethod           = "POST"
-        uri                  = key == var.streaming ? replace(replace(local.uris[key], "path/2015-03-31/", "path/2021-11-15/"), "/invocations", "/response-streaming-invocations") : local.uris[key]
+        uri                  = function.streaming ? replace(replace(local.uris[key], "path/2015-03-31/", "path/2021-11-15/"), "/invocations", "/response-streaming-invocations") : local.uris[key]
         passthroughBehavior  = "when_no_match"
-        timeoutInMillis      = key == var.streaming ? max(local.timeout_s, function.timeout_seconds + 1) * 1000 : local.timeout_s * 1000
-        responseTransferMode = key == var.streaming ? "STREAM" : null
+        timeoutInMillis      = function.streaming ? max(local.timeout_s, function.timeout_seconds + 1) * 1000 : local.timeout_s * 1000
+        responseTransferMode = function.streaming ? "STREAM" : null
       } : member => value if value != null
     }
   }

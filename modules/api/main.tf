@@ -41,14 +41,14 @@ resource "aws_api_gateway_rest_api" "this" {
     precondition {
       condition = alltrue([
         for key in setunion(local.served, [var.authorizer]) :
-        try(var.functions[key].timeout_seconds, 0) < local.timeout_s || key == var.streaming
+        try(var.functions[key].timeout_seconds, 0) < local.timeout_s || try(var.functions[key].streaming, false)
       ])
-      error_message = "API Gateway gives up after ${local.timeout_s} seconds, so a function behind it must end before: give ${join(", ", [for key in setunion(local.served, [var.authorizer]) : key if try(var.functions[key].timeout_seconds, 0) >= local.timeout_s && key != var.streaming])} a timeout_seconds of at most ${local.timeout_s - 1}."
+      error_message = "API Gateway gives up after ${local.timeout_s} seconds, so a function behind it must end before: give ${join(", ", [for key in setunion(local.served, [var.authorizer]) : key if try(var.functions[key].timeout_seconds, 0) >= local.timeout_s && !try(var.functions[key].streaming, false)])} a timeout_seconds of at most ${local.timeout_s - 1}."
     }
 
     precondition {
-      condition     = var.streaming == null ? true : try(var.functions[var.streaming].timeout_seconds, 900) < 900
-      error_message = "A REST API streams for 15 minutes at most, so the function ${coalesce(var.streaming, "-")} must end before: give it a timeout_seconds of at most 899."
+      condition     = alltrue([for function in var.functions : function.timeout_seconds < 900 if function.streaming])
+      error_message = "A REST API streams for 15 minutes at most, so a function that streams must end before: give ${join(", ", [for key, function in var.functions : key if function.streaming && function.timeout_seconds >= 900])} a timeout_seconds of at most 899."
     }
 
     precondition {

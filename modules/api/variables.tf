@@ -38,11 +38,15 @@ variable "functions" {
       - timeout_seconds: its timeout, which must end before the gateway gives up.
       - follows: the version that its alias live gets after the routes are there, for a function that lists them; null for one that has its alias already.
       - lists: whether follows is given.
+      - elsewhere: whether another door serves its operations, so that the API has none of them.
+      - streaming: whether its answers go out while it makes them; each must begin with status and headers in the format of response streaming.
   EOT
   type = map(object({
     name            = string
     timeout_seconds = number
     lists           = optional(bool, false)
+    elsewhere       = optional(bool, false)
+    streaming       = optional(bool, false)
     follows         = optional(string)
   }))
   nullable = false
@@ -53,18 +57,6 @@ variable "authorizer" {
   type        = string
   default     = "authorizer"
   nullable    = false
-}
-
-variable "elsewhere" {
-  description = "A function whose operations another door serves: the API has none of them. Null for none."
-  type        = string
-  default     = null
-}
-
-variable "streaming" {
-  description = "A function whose answers go out while it makes them: it must begin each with status and headers in the format of response streaming. Null for none."
-  type        = string
-  default     = null
 }
 
 variable "throttle" {

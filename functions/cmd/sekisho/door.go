@@ -73,5 +73,8 @@ func (d doorway) at(api string) addresses {
 		return addresses{api, api + "/mcp"}
 	}
 	d.door.RESTAddress = api
-	return addresses{api, "http://" + d.door.Domain + "/mcp"}
+	return addresses{api, d.url()}
 }
+
+// url is where MCP is.
+func (d doorway) url() string { return "http://" + d.door.Domain + "/mcp" }

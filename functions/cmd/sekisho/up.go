@@ -117,6 +117,9 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	env[boot.Plans] = st.plans.String()
+	if door.door != nil {
+		env[boot.MCPURL] = door.url()
+	}
 	env[boot.UsagePercent] = usagePercent
 	behind.environment(functions)
 	served := laptop.Config{

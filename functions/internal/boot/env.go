@@ -22,9 +22,11 @@ const (
 	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
 	ToolNames           = "SEKISHO_TOOL_NAMES"
-	Listing             = "SEKISHO_LISTING"
-	ListingTokens       = "SEKISHO_LISTING_TOKENS"
-	LogLevel            = "SEKISHO_LOG_LEVEL"
+	// MCPURL tells the page where MCP is, if it has a door of its own; Elsewhere says only that.
+	MCPURL        = "SEKISHO_MCP_URL"
+	Listing       = "SEKISHO_LISTING"
+	ListingTokens = "SEKISHO_LISTING_TOKENS"
+	LogLevel      = "SEKISHO_LOG_LEVEL"
 
 	// Streaming says that the function is invoked for streams only, by a function URL or by a
 	// REST API with response streaming.

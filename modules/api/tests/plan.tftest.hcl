@@ -292,10 +292,9 @@ run "another_door" {
   command = plan
 
   variables {
-    elsewhere = "greeter"
     functions = {
       authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
-      greeter    = { name = "demo-greeter", timeout_seconds = 900, lists = true, follows = "1" }
+      greeter    = { name = "demo-greeter", timeout_seconds = 900, lists = true, follows = "1", elsewhere = true }
     }
   }
 
@@ -314,10 +313,9 @@ run "streams" {
   command = plan
 
   variables {
-    streaming = "greeter"
     functions = {
       authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
-      greeter    = { name = "demo-greeter", timeout_seconds = 899 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 899, streaming = true }
     }
   }
 
@@ -338,10 +336,9 @@ run "streams_too_long" {
   command = plan
 
   variables {
-    streaming = "greeter"
     functions = {
       authorizer = { name = "demo-authorizer", timeout_seconds = 5 }
-      greeter    = { name = "demo-greeter", timeout_seconds = 900 }
+      greeter    = { name = "demo-greeter", timeout_seconds = 900, streaming = true }
     }
   }
 

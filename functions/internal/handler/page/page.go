@@ -36,6 +36,8 @@ const (
 	clients = "clients.json"
 	// placeholder in the page's addresses takes the API's path and the files' version.
 	placeholder = `"page/`
+	// elsewhere takes the address of MCP, if it has a door of its own.
+	elsewhere = `<meta name="mcp" content="">`
 )
 
 // headers of every answer. Whatever a label holds, a browser runs no script but the page's own, sends
@@ -64,6 +66,7 @@ var contentTypes = map[string]string{
 type site struct {
 	files   map[string][]byte
 	version string
+	mcp     string // where MCP is, "" for below the API
 	log     *zap.Logger
 	now     func() time.Time
 }
@@ -74,7 +77,7 @@ func Build(rt boot.Runtime) (boot.Invoker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	s.log, s.now = rt.Log, rt.Now
+	s.log, s.now, s.mcp = rt.Log, rt.Now, rt.Env(boot.MCPURL)
 	panicked := func(recovered any, stack []byte) {
 		s.log.Error("panic", zap.String("value", boot.Panic(recovered)), zap.ByteString("stack", stack))
 	}
@@ -156,7 +159,8 @@ func (s *site) find(event *events.APIGatewayProxyRequest) (name string, content 
 // stage comes without its final slash.
 func (s *site) page(event *events.APIGatewayProxyRequest) []byte {
 	at := `"` + html.EscapeString(gateway.BasePath(event)) + "/page/" + s.version + "/"
-	return bytes.ReplaceAll(s.files[index], []byte(placeholder), []byte(at))
+	page := bytes.ReplaceAll(s.files[index], []byte(placeholder), []byte(at))
+	return bytes.Replace(page, []byte(elsewhere), []byte(strings.Replace(elsewhere, `""`, `"`+html.EscapeString(s.mcp)+`"`, 1)), 1)
 }
 
 // cacheControl of a file under another version is that of the page: while a new version is deployed,

@@ -24,6 +24,9 @@ import (
 )
 
 // get asks for the page, or for a file under a version, at the path of a stage.
+// env of the function that get builds.
+var env map[string]string
+
 func get(t *testing.T, at, version, name string, header map[string]string) events.APIGatewayProxyResponse {
 	t.Helper()
 	event := events.APIGatewayProxyRequest{
@@ -39,7 +42,7 @@ func get(t *testing.T, at, version, name string, header map[string]string) event
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Build(boot.Runtime{Function: "page", Log: zap.NewNop(), Now: time.Now})
+	f, err := Build(boot.Runtime{Function: "page", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +290,18 @@ func TestRequests(t *testing.T) {
 	}
 	if found < 7 {
 		t.Errorf("only %d requests were found", found)
+	}
+}
+
+// TestMCPElsewhere: the page is told where MCP is, if it is not below the API.
+func TestMCPElsewhere(t *testing.T) {
+	if r := get(t, "", "", "", nil); !strings.Contains(r.Body, elsewhere) {
+		t.Error("a page that knows of no door has no place for it")
+	}
+	env = map[string]string{boot.MCPURL: `https://mcp.example/"mcp`}
+	defer func() { env = nil }()
+	if r := get(t, "", "", "", nil); !strings.Contains(r.Body, `<meta name="mcp" content="https://mcp.example/&#34;mcp">`) {
+		t.Errorf("the door is not told: %s", r.Body)
 	}
 }
 

@@ -12,6 +12,9 @@ export const requests = {
 // base is the address of the API, without a final slash. This file is at BASE/page/VERSION/api.js.
 export const base = new URL("../..", import.meta.url).href.replace(/\/$/, "");
 
+// elsewhere is where MCP is, if it has a door of its own, or "elsewhere" if that is not known here.
+export const elsewhere = document.querySelector('meta[name="mcp"]').content;
+
 const slowAfter = 3000, abortAfter = 20000, storageName = "sekisho.key";
 let key = "";
 

@@ -1,9 +1,10 @@
 // What to paste into clients. The texts come from the server, where `sekisho up` has them from too.
-import { base, currentKey } from "./api.js";
+import { base, currentKey, elsewhere } from "./api.js";
 import { announce, byId, h, label } from "./dom.js";
 import { t } from "./language.js";
 
 const placeholder = "YOUR_KEY";
+const mcp = elsewhere === "elsewhere" ? "MCP_URL" : elsewhere || `${base}/mcp`;
 let clients;
 
 export async function connect(page) {
@@ -15,10 +16,11 @@ export async function connect(page) {
     if (put.checked) page.notice("key-shown", t("connect.key-shown"));
     else page.clearNotice("key-shown");
   });
-  const fill = (text) => text.replaceAll("{api}", base).replaceAll("{key}", put.checked ? currentKey() : placeholder);
+  const fill = (text) => text.replaceAll("{mcp}", mcp).replaceAll("{api}", base).replaceAll("{key}", put.checked ? currentKey() : placeholder);
   return h("div", {},
     h("h1", {}, t("view.connect")),
     h("p", {}, t("connect.why")),
+    elsewhere === "elsewhere" ? h("p", { id: "mcp-elsewhere" }, t("connect.elsewhere")) : null,
     h("label", { class: "check" }, put, h("span", {}, t("connect.put-key"))),
     clients.map((client) => {
       const pre = h("pre", { id: `text-${client.id}`, tabindex: "0", role: "region", "aria-label": client.name });

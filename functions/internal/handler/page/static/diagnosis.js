@@ -1,5 +1,5 @@
 // The checks of utility.diagnose_mcp, made from this browser, one after the other.
-import { Failed, requests } from "./api.js";
+import { elsewhere, Failed, requests } from "./api.js";
 import { announce, h } from "./dom.js";
 import { number, t } from "./language.js";
 
@@ -21,6 +21,7 @@ const checks = {
     return t("check-says.settings", { on: number(tools.filter((tool) => tool.enabled).length), all: number(tools.length) });
   },
   mcp: async (page) => {
+    if (elsewhere) return t("check-says.mcp-elsewhere");
     const { body } = await page.load(mcp, { body: listTools, headers: { accept: "application/json, text/event-stream" } });
     return t("check-says.mcp", { count: number(body.result.tools.length) });
   },
