@@ -23,10 +23,10 @@ import (
 	"sekisho/functions/internal/contract"
 )
 
-// get asks for the page, or for a file under a version, at the path of a stage.
 // env of the function that get builds.
 var env map[string]string
 
+// get asks for the page, or for a file under a version, at the path of a stage.
 func get(t *testing.T, at, version, name string, header map[string]string) events.APIGatewayProxyResponse {
 	t.Helper()
 	event := events.APIGatewayProxyRequest{
