@@ -48,6 +48,7 @@ func TestBadMoneyArguments(t *testing.T) {
 		"cost, fraction":  {[]string{"cost", "--calls", "10", "--failed", "0.01"}, "or a percentage such as"},
 		"cost, region":    {[]string{"cost", "--calls", "10", "--region", "mars-north-1"}, "us-east-1, ap-northeast-1, eu-west-1; add others with --prices"},
 		"cost, via":       {[]string{"cost", "--calls", "10", "--via", "smtp"}, `"mcp","rest"`},
+		"cost, topology":  {[]string{"cost", "--calls", "10", "--topology", "direct"}, `"proxy","direct-http","direct-url"`},
 		"cost, format":    {[]string{"cost", "--calls", "10", "--format", "pdf"}, `"text","json","csv","svg"`},
 		"cost, no prices": {[]string{"cost", "--calls", "10", "--prices", fresh + ".json"}, "--prices"},
 		"cost, a price":   {[]string{"cost", "--calls", "10", "--prices", hearsay}, "source must be the https URL"},

@@ -69,7 +69,15 @@ func TestREADMEFigures(t *testing.T) {
 		t.Fatalf("README.md has no section between %q and %q", begin, end)
 	}
 	var table strings.Builder
-	if err := cost.Markdown(&table, func(calls, denied string) *cost.Report { return report(t, calls, denied) }); err != nil {
+	idle, err := cost.IdleStack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := model(t)
+	err = cost.Markdown(&table, m, m.Idle(idle), func(calls, denied string, via cost.Via) *cost.Report {
+		return m.Report(traffic(t, calls, denied, "", via), idle)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, path, []byte(before+begin+table.String()+end+after))
