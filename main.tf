@@ -239,6 +239,7 @@ locals {
     unreserved_concurrency = max(0, local.quota - local.reserved)
     braked                 = local.brake.functions
     door                   = local.door
+    dispatch               = var.mcp.dispatch
     trip                   = module.spend_alarm.trip
   }
 }
@@ -252,6 +253,9 @@ module "worst_case" {
   functions              = local.ceilings.functions
   tables                 = local.ceilings.tables
   unreserved_concurrency = local.ceilings.unreserved_concurrency
+  door                   = local.ceilings.door
+  dispatch               = local.ceilings.dispatch
+  braked                 = local.ceilings.braked
 
   most = merge(
     { for name, row in jsondecode(file("${path.module}/functions/internal/money/worstcase/most.json")) : name => row.value },
