@@ -222,6 +222,8 @@ module "spend_alarm" {
   trip       = { usd_per_hour = local.usd_per_hour, datapoints = var.cost.live.datapoints, of = var.cost.live.of }
   prices     = { table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
   api        = { name = var.name, stage = var.api.stage }
+  door       = { kind = var.mcp.door, api_id = one(module.door[*].api_id) }
+  dispatch   = var.mcp.dispatch
   functions  = local.deployed
   tables     = module.usage.names
   playbooks  = var.observability.playbooks
@@ -315,6 +317,8 @@ module "observability" {
     stage            = module.api.stage
     access_log_group = module.api.access_log_group
   }
+
+  door = { kind = var.mcp.door, api_id = one(module.door[*].api_id) }
 }
 
 # A deploy while the brake is on may be the cure, so it is not refused; but it says what it does.
