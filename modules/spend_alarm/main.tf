@@ -27,7 +27,8 @@
 #
 # An HTTP API bills what reaches its integration, like a REST API. What mcp invokes by itself runs
 # while mcp waits for it, one for each call, so that mcp's time bounds it. A call reads the key's item,
-# and the functions that it starts little more: the reads are estimated, at two units for each.
+# and the functions that it starts little more: the reads are estimated, at two units for each. What a
+# door turns away by itself is not seen: AWS bills no more of it than the bytes of a short answer.
 #
 # The estimate is therefore slightly high, and nothing that an agent can cause is outside it.
 
