@@ -40,6 +40,7 @@ func TestBadMoneyArguments(t *testing.T) {
 		says string
 	}{
 		"bad bill":        {[]string{"usage", "export", "--bill", "-3", "--data", fresh}, "--bill"},
+		"export, rest":    {[]string{"usage", "export", "--via", "rest", "--topology", "proxy", "--data", fresh}, "--topology is for calls by MCP"},
 		"export, month":   {[]string{"usage", "export", "--month", "11/2026", "--data", fresh}, "YYYY-MM"},
 		"export, no data": {[]string{"usage", "export", "--data", fresh}, "sekisho up"},
 		"export, region":  {[]string{"usage", "export", "--region", "mars-north-1", "--data", fresh}, "us-east-1, ap-northeast-1, eu-west-1"},

@@ -35,7 +35,7 @@ type usageExportCmd struct {
 
 	Region string `help:"Region whose prices are used to weigh calls." placeholder:"REGION"`
 	Prices string `help:"File with your own prices; see sekisho cost." placeholder:"FILE"`
-	Via    string `help:"How calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
+	viaFlags
 }
 
 // Help explains the columns; kong shows it below the summary.
@@ -110,7 +110,11 @@ func (c usageExportCmd) weights() (chargeback.Prices, error) {
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
-	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: cost.Via(c.Via)}) }
+	via, err := c.via()
+	if err != nil {
+		return chargeback.Prices{}, err
+	}
+	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: via}) }
 	prices := chargeback.Prices{
 		Admitted: one(cost.Admitted), Failed: one(cost.Failed), Denied: one(cost.Denied), Units: map[string]int64{},
 	}
