@@ -228,6 +228,8 @@ module "spend_alarm" {
   trip       = { usd_per_hour = local.usd_per_hour, datapoints = var.cost.live.datapoints, of = var.cost.live.of }
   prices     = { table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
   api        = { name = var.name, stage = var.api.stage }
+  door       = { kind = var.mcp.door, api_id = one(module.door[*].api_id) }
+  dispatch   = var.mcp.dispatch
   functions  = local.deployed
   tables     = module.usage.names
   playbooks  = var.observability.playbooks
@@ -245,6 +247,7 @@ locals {
     unreserved_concurrency = max(0, local.quota - local.reserved)
     braked                 = local.brake.functions
     door                   = local.door
+    dispatch               = var.mcp.dispatch
     trip                   = module.spend_alarm.trip
   }
 }
@@ -258,6 +261,9 @@ module "worst_case" {
   functions              = local.ceilings.functions
   tables                 = local.ceilings.tables
   unreserved_concurrency = local.ceilings.unreserved_concurrency
+  door                   = local.ceilings.door
+  dispatch               = local.ceilings.dispatch
+  braked                 = local.ceilings.braked
 
   most = merge(
     { for name, row in jsondecode(file("${path.module}/functions/internal/money/worstcase/most.json")) : name => row.value },
@@ -317,6 +323,8 @@ module "observability" {
     stage            = module.api.stage
     access_log_group = module.api.access_log_group
   }
+
+  door = { kind = var.mcp.door, api_id = one(module.door[*].api_id) }
 }
 
 # A deploy while the brake is on may be the cure, so it is not refused; but it says what it does.

@@ -15,11 +15,23 @@ locals {
     [{ id = "requests", stat = "Sum", metric = concat(["AWS/ApiGateway", "Count"], local.api_dimensions) }],
     # AWS bills requests that reach an integration: its latency has a sample for each.
     [{ id = "billed", stat = "SampleCount", metric = concat(["AWS/ApiGateway", "IntegrationLatency"], local.api_dimensions) }],
+    local.door_metrics,
     [for i, role in local.functions : { id = "runs${i}", metric = ["AWS/Lambda", "Invocations", "FunctionName", var.functions[role].name] }],
     [for i, role in local.functions : { id = "ms${i}", metric = ["AWS/Lambda", "Duration", "FunctionName", var.functions[role].name] }],
     [for i, role in local.tables : { id = "writes${i}", metric = ["AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", var.tables[role]] }],
     [for i, role in local.tables : { id = "reads${i}", metric = ["AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", var.tables[role]] }],
     [for i, group in local.log_groups : { id = "bytes${i}", metric = ["AWS/Logs", "IncomingBytes", "LogGroupName", group] }],
+  )
+
+  # What an HTTP API bills. What else a door causes is among the functions; each answer of a function
+  # URL is a run of mcp.
+  door_metrics = [
+    for id in ["door"] : { id = id, stat = "SampleCount", metric = ["AWS/ApiGateway", "IntegrationLatency", "ApiId", var.door.api_id] } if var.door.kind == "http"
+  ]
+  answered = (
+    var.door.kind == "http" ? "(FILL(requests, 0) + FILL(door, 0))"
+    : var.door.kind == "url" ? "(FILL(requests, 0) + FILL(runs${index(local.functions, var.door.function)}, 0))"
+    : "FILL(requests, 0)"
   )
 
   sum = {
@@ -29,12 +41,12 @@ locals {
 
   # Dollars of one period, by part. IDs begin with a small letter, so that parts can be shown.
   spent_expressions = {
-    gateway = "FILL(billed, 0) * ${var.money.prices.apigateway_rest_request}"
+    gateway = "FILL(billed, 0) * ${var.money.prices.apigateway_rest_request}${var.door.kind == "http" ? " + FILL(door, 0) * ${var.money.prices.apigateway_http_request}" : ""}"
     starts  = "${local.sum.runs} * ${var.money.prices.lambda_request}"
     compute = "(${join(" + ", [for i, role in local.functions : "FILL(ms${i}, 0) * ${var.functions[role].memory_mb / 1024} * ${local.gb_second[var.functions[role].architecture]}"])}) / 1000"
     tables  = "${local.sum.writes} * ${var.money.prices.dynamodb_write_unit} + ${local.sum.reads} * ${var.money.prices.dynamodb_read_unit}"
     logs    = "${local.sum.bytes} * ${var.money.prices.logs_ingested_gb} / 1000000000"
-    answers = "FILL(requests, 0) * ${local.answer_bytes} * ${var.money.prices.data_out_gb} / 1000000000"
+    answers = "${local.answered} * ${local.answer_bytes} * ${var.money.prices.data_out_gb} / 1000000000"
   }
   spent = join(" + ", sort(keys(local.spent_expressions)))
 

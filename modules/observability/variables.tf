@@ -29,6 +29,27 @@ variable "api" {
   nullable = false
 }
 
+variable "door" {
+  description = <<-EOT
+    What mcp is reached by, for its dollars.
+      - kind: rest for the API above, http for an HTTP API, url for a function URL.
+      - api_id: that of the HTTP API, which its metrics are filed under.
+      - function: the one behind a function URL, by its role.
+  EOT
+  type = object({
+    kind     = string
+    api_id   = optional(string)
+    function = optional(string, "mcp")
+  })
+  default  = { kind = "rest" }
+  nullable = false
+
+  validation {
+    condition     = contains(["rest", "http", "url"], var.door.kind)
+    error_message = "door.kind is rest, http or url."
+  }
+}
+
 variable "functions" {
   description = <<-EOT
     The functions that are watched, by role such as mcp.
@@ -79,8 +100,8 @@ variable "money" {
   nullable = false
 
   validation {
-    condition     = length(setsubtract(["apigateway_rest_request", "lambda_request", "lambda_arm64_gb_second", "lambda_x86_64_gb_second", "dynamodb_write_unit", "dynamodb_read_unit", "logs_ingested_gb", "data_out_gb"], keys(var.money.prices))) == 0
-    error_message = "money.prices lacks some of apigateway_rest_request, lambda_request, lambda_arm64_gb_second, lambda_x86_64_gb_second, dynamodb_write_unit, dynamodb_read_unit, logs_ingested_gb, data_out_gb."
+    condition     = length(setsubtract(["apigateway_rest_request", "apigateway_http_request", "lambda_request", "lambda_arm64_gb_second", "lambda_x86_64_gb_second", "dynamodb_write_unit", "dynamodb_read_unit", "logs_ingested_gb", "data_out_gb"], keys(var.money.prices))) == 0
+    error_message = "money.prices lacks some of apigateway_rest_request, apigateway_http_request, lambda_request, lambda_arm64_gb_second, lambda_x86_64_gb_second, dynamodb_write_unit, dynamodb_read_unit, logs_ingested_gb, data_out_gb."
   }
 }
 

@@ -20,6 +20,16 @@
 #   <authorizer>_runs starts of the authorizer
 #   <table>_writes, <table>_reads   units consumed
 #
+# With another door than the REST API two more are needed, and those of reads make room for them:
+#
+#   door_billed       requests that reached mcp through an HTTP API, or that a function URL started
+#   door_ms           how long the HTTP API waited for mcp, or mcp ran
+#
+# An HTTP API bills what reaches its integration, like a REST API. What mcp invokes by itself runs
+# while mcp waits for it, one for each call, so that mcp's time bounds it. A call reads the key's item,
+# and the functions that it starts little more: the reads are estimated, at two units for each. What a
+# door turns away by itself is not seen: AWS bills no more of it than the bytes of a short answer.
+#
 # The estimate is therefore slightly high, and nothing that an agent can cause is outside it.
 
 locals {
@@ -36,10 +46,29 @@ locals {
   id = { for role in concat(keys(var.functions), keys(var.tables)) : role => replace(role, "-", "_") }
 
   per_gb_second = { for role, f in var.functions : role => local.priced["lambda_${f.architecture}_gb_second"] }
-  # The most expensive second of any function behind the API.
-  behind_gb      = max([for f in values(local.behind) : f.memory_mb / 1024]...)
-  behind_price   = max([for f in values(local.behind) : local.price["lambda_${f.architecture}_gb_second"]]...)
-  api_dimensions = { ApiName = var.api.name, Stage = var.api.stage }
+
+  http = var.door.kind == "http"
+  rest = var.door.kind == "rest"
+
+  # The most expensive second of any function behind the API, of mcp behind the door, and of what mcp
+  # invokes.
+  at_rest      = { for role, f in local.behind : role => f if local.rest || f.started_by == "api" }
+  behind_gb    = max([for f in values(local.at_rest) : f.memory_mb / 1024]...)
+  business_gb  = max([for f in values(local.behind) : f.memory_mb / 1024 if f.started_by == "api"]...)
+  mcp_gb       = max(0, [for f in values(local.behind) : f.memory_mb / 1024 if f.started_by == "proxy"]...)
+  behind_price = max([for f in values(local.behind) : local.price["lambda_${f.architecture}_gb_second"]]...)
+  invoked_gb   = var.dispatch == "direct" ? local.business_gb : 0
+  per_call     = var.dispatch == "direct" ? 2 : 1 # functions that a call of mcp starts
+
+  api_dimensions  = { ApiName = var.api.name, Stage = var.api.stage }
+  door_dimensions = local.http ? { ApiId = var.door.api_id } : { FunctionName = one([for f in values(local.behind) : f.name if f.started_by == "proxy"]) }
+  door_metrics = local.http ? {
+    door_billed = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", stat = "SampleCount", dimensions = local.door_dimensions }
+    door_ms     = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", stat = "Sum", dimensions = local.door_dimensions }
+    } : {
+    door_billed = { namespace = "AWS/Lambda", metric = "Invocations", stat = "Sum", dimensions = local.door_dimensions }
+    door_ms     = { namespace = "AWS/Lambda", metric = "Duration", stat = "Sum", dimensions = local.door_dimensions }
+  }
 
   metrics = merge(
     {
@@ -50,32 +79,41 @@ locals {
     { for role, f in local.alone : "${local.id[role]}_ms" => { namespace = "AWS/Lambda", metric = "Duration", stat = "Sum", dimensions = { FunctionName = f.name } } },
     { for role, f in local.authorizers : "${local.id[role]}_runs" => { namespace = "AWS/Lambda", metric = "Invocations", stat = "Sum", dimensions = { FunctionName = f.name } } },
     { for role, name in var.tables : "${local.id[role]}_writes" => { namespace = "AWS/DynamoDB", metric = "ConsumedWriteCapacityUnits", stat = "Sum", dimensions = { TableName = name } } },
-    { for role, name in var.tables : "${local.id[role]}_reads" => { namespace = "AWS/DynamoDB", metric = "ConsumedReadCapacityUnits", stat = "Sum", dimensions = { TableName = name } } },
+    { for id, metric in local.door_metrics : id => metric if !local.rest },
+    { for role, name in var.tables : "${local.id[role]}_reads" => { namespace = "AWS/DynamoDB", metric = "ConsumedReadCapacityUnits", stat = "Sum", dimensions = { TableName = name } } if local.rest },
   )
 
   # A metric without a datapoint in a period would leave the whole sum without one.
   filled = { for id in keys(local.metrics) : id => "FILL(${id}, 0)" }
   runs   = join(" + ", concat(["0"], [for role in keys(local.authorizers) : local.filled["${local.id[role]}_runs"]]))
 
+  door = lookup(local.filled, "door_billed", "0")
+  reads = (
+    local.rest ? "(${join(" + ", [for role in keys(var.tables) : local.filled["${local.id[role]}_reads"]])})"
+    : "2 * (${local.runs} + ${local.door})"
+  )
+
   # Dollars of one period.
   expressions = {
-    gateway_usd = "${local.filled.billed} * ${local.priced.apigateway_rest_request}"
-    # The function behind each billed request, the authorizer, and settle for each call that the
-    # authorizer saw, as if every one failed.
-    starts     = "${local.filled.billed} + 2 * (${local.runs})"
+    gateway_usd = "${local.filled.billed} * ${local.priced.apigateway_rest_request}${local.http ? " + ${local.door} * ${local.priced.apigateway_http_request}" : ""}"
+    # The functions behind each billed request, the authorizer, and settle for each call that the
+    # authorizer saw, as if every one failed. Where mcp invokes the others, a call that it denies
+    # starts settle in their place.
+    starts     = "${local.rest && var.dispatch == "direct" ? "2 * " : ""}${local.filled.billed} + 2 * (${local.runs})${local.rest ? "" : " + ${local.per_call} * ${local.door}"}"
     starts_usd = "starts * ${local.priced.lambda_request}"
     compute_usd = "(${join(" + ", concat(
       [for role, f in local.alone : "${local.filled["${local.id[role]}_ms"]} * ${f.memory_mb / 1024} * ${local.per_gb_second[role]}"],
-      ["${local.filled.integration_ms} * ${local.behind_gb} * ${local.behind_price}"],
+      ["${local.filled.integration_ms} * ${local.behind_gb + (local.rest ? local.invoked_gb : 0)} * ${local.behind_price}"],
+      local.rest ? [] : ["${lookup(local.filled, "door_ms", "0")} * ${local.mcp_gb + local.invoked_gb} * ${local.behind_price}"],
     ))}) / 1000"
     tables_usd = join(" + ", [
       "(${join(" + ", [for role in keys(var.tables) : local.filled["${local.id[role]}_writes"]])}) * ${local.priced.dynamodb_write_unit}",
-      "(${join(" + ", [for role in keys(var.tables) : local.filled["${local.id[role]}_reads"]])}) * ${local.priced.dynamodb_read_unit}",
+      "${local.reads} * ${local.priced.dynamodb_read_unit}",
     ])
     logs_usd = "(${local.filled.requests} * ${local.usual.record_bytes} + starts * ${local.usual.line_bytes}) * ${local.priced.logs_ingested_gb} / 1000000000"
     # A request that is not billed is answered by a refusal. Two metrics of one request can fall
     # into two periods, so the difference may dip below zero.
-    answers_usd = "(IF(${local.filled.requests} > ${local.filled.billed}, ${local.filled.requests} - ${local.filled.billed}, 0) * ${local.usual.refusal_bytes} + ${local.filled.billed} * ${local.usual.answer_bytes}) * ${local.priced.data_out_gb} / 1000000000"
+    answers_usd = "(IF(${local.filled.requests} > ${local.filled.billed}, ${local.filled.requests} - ${local.filled.billed}, 0) * ${local.usual.refusal_bytes} + ${local.rest ? local.filled.billed : "(${local.filled.billed} + ${local.door})"} * ${local.usual.answer_bytes}) * ${local.priced.data_out_gb} / 1000000000"
   }
 
   # Two alarms on the same expressions. The short one sees a runaway in minutes, and lets a busy
@@ -152,7 +190,7 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   lifecycle {
     precondition {
       condition     = length(local.metrics) <= 10
-      error_message = "An alarm can read 10 metrics, and these are ${length(local.metrics)}: ${join(", ", keys(local.metrics))}. One authorizer, one function on the log and two tables make 10."
+      error_message = "An alarm can read 10 metrics, and these are ${length(local.metrics)}: ${join(", ", keys(local.metrics))}. One authorizer, one function on the log and two tables make 10, with any door."
     }
   }
 }

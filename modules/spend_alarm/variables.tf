@@ -78,6 +78,42 @@ variable "api" {
   nullable = false
 }
 
+variable "door" {
+  description = <<-EOT
+    What mcp is reached by.
+      - kind: rest for the API above, http for an HTTP API, url for a function URL.
+      - api_id: that of the HTTP API, which its metrics are filed under.
+  EOT
+  type = object({
+    kind   = string
+    api_id = optional(string)
+  })
+  default  = { kind = "rest" }
+  nullable = false
+
+  validation {
+    condition     = contains(["rest", "http", "url"], var.door.kind)
+    error_message = "door.kind is rest, http or url."
+  }
+
+  validation {
+    condition     = var.door.kind == "rest" || anytrue([for f in values(var.functions) : f.started_by == "proxy"])
+    error_message = "A door leads to a function that is started by proxy, and functions has none."
+  }
+}
+
+variable "dispatch" {
+  description = "How mcp gets calls to their functions: proxy (through the API) or direct (it invokes them while it waits)."
+  type        = string
+  default     = "proxy"
+  nullable    = false
+
+  validation {
+    condition     = contains(["proxy", "direct"], var.dispatch)
+    error_message = "dispatch is proxy or direct."
+  }
+}
+
 variable "functions" {
   description = <<-EOT
     The functions that calls can start, by role such as mcp.

@@ -14,19 +14,53 @@ locals {
     open   = keys(var.methods)
     braked = [for name, m in var.methods : name if !m.closed]
   }
-  requests = { for state, names in local.states : state => sum(concat([0], [for name in names : local.calls[name]])) }
+  rest = { for state, names in local.states : state => sum(concat([0], [for name in names : local.calls[name]])) }
 
-  # A method that asks for a key starts the authorizer, whose records start settle.
+  # A method that asks for a key starts the authorizer, whose records start settle, as do the lines of
+  # an mcp that dispatches calls itself. Such an mcp can start any function that the brake leaves alone.
   keyed = { for state, names in local.states : state => sum(concat([0], [for name in names : local.calls[name] if var.methods[name].key])) }
-  starts = {
+  behind = {
     for state, names in local.states : state => {
+      for role in keys(var.functions) : role => sum(concat([0], [for name in names : local.calls[name] if var.methods[name].function == role]))
+    }
+  }
+  starts = {
+    for state, behind in local.behind : state => {
       for role, f in var.functions : role => (
         f.started_by == "authorizer" ? local.keyed[state]
-        : f.started_by == "log" ? local.keyed[state] * var.most.deliveries
-        : sum(concat([0], [for name in names : local.calls[name] if var.methods[name].function == role]))
+        : f.started_by == "log" ? (local.keyed[state] + local.dispatched[state]) * var.most.deliveries
+        : f.started_by == "proxy" ? local.mcp_starts[state]
+        : behind[role] + local.dispatched_to[state][role]
       )
     }
   }
+}
+
+# The door, where it is not the REST API: an HTTP API throttles each route, and a function URL takes ten
+# requests a second for each place that its function has
+# (https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html). A call that mcp doesn't serve,
+# since the brake has stopped it, is billed like any other and gets a refusal.
+locals {
+  mcp        = try(one([for role, f in var.functions : role if f.started_by == "proxy"]), null)
+  mcp_places = local.mcp == null ? 0 : var.functions[local.mcp].reserved_concurrency >= 0 ? var.functions[local.mcp].reserved_concurrency : var.unreserved_concurrency
+  at_door = (
+    var.door.kind == "http" ? length(var.door.routes) * (var.door.rate_per_second * 3600 + var.door.burst)
+    : var.door.kind == "url" ? 10 * local.mcp_places * 3600
+    : 0
+  )
+  served     = { for state in keys(local.states) : state => state == "braked" && contains(var.braked, coalesce(local.mcp, "-")) ? 0 : local.at_door }
+  mcp_starts = { for state, served in local.served : state => served + (local.mcp == null ? 0 : local.behind[state][local.mcp]) }
+
+  # What mcp invokes by itself: of all functions together as many as it starts, and so of one at most.
+  # No more of them run at a time than mcp does.
+  dispatched = { for state, starts in local.mcp_starts : state => var.dispatch == "direct" ? starts : 0 }
+  dispatched_to = {
+    for state, dispatched in local.dispatched : state => {
+      for role, f in var.functions : role => f.started_by != "api" || state == "braked" && contains(var.braked, role) ? 0 : dispatched
+    }
+  }
+  mcp_seconds = { for state, starts in local.mcp_starts : state => local.mcp == null ? 0 : min(local.mcp_places * 3600, starts * var.functions[local.mcp].timeout_seconds) }
+  requests    = { for state, calls in local.rest : state => calls + local.served[state] }
 }
 
 # Each function runs until its timeout, in the places that it has: reserved ones, or what the
@@ -41,7 +75,10 @@ locals {
 
   wanted = {
     for state, starts in local.starts : state => {
-      for role, f in var.functions : role => f.started_by == "messages" ? 1 : starts[role] * f.timeout_seconds / 3600
+      for role, f in var.functions : role => (
+        f.started_by == "messages" ? 1
+        : ((starts[role] - local.dispatched_to[state][role]) * f.timeout_seconds + min(local.dispatched_to[state][role] * f.timeout_seconds, local.mcp_seconds[state])) / 3600
+      )
     }
   }
   taken_before = {
@@ -75,12 +112,14 @@ locals {
 
   # Requests that match no route, and those that a throttle turns away, are not billed; they leave
   # a record and get an answer, up to the account's own limit.
-  refused = { for state, requests in local.requests : state => max(0, var.most.account_per_second * 3600 + var.most.account_burst - requests) }
+  refused = { for state, rest in local.rest : state => max(0, var.most.account_per_second * 3600 + var.most.account_burst - rest - (var.door.kind == "http" ? local.at_door : 0)) }
 
   usd = {
     for state, requests in local.requests : state => sum(concat(
       [
-        requests * var.prices.apigateway_rest_request,
+        local.rest[state] * var.prices.apigateway_rest_request,
+        var.door.kind == "http" ? local.at_door * var.prices.apigateway_http_request : 0,
+        (local.at_door - local.served[state]) * var.most.refusal_bytes / 1000000000 * var.prices.data_out_gb,
         requests * var.most.log_bytes / 1000000000 * var.prices.logs_ingested_gb,
         requests * var.most.answer_bytes / 1000000000 * var.prices.data_out_gb,
         local.refused[state] * var.most.record_bytes / 1000000000 * var.prices.logs_ingested_gb,
@@ -93,7 +132,8 @@ locals {
   }
 
   # It is a bound, so it is rounded up to the cent.
-  bounded   = alltrue([for m in values(var.methods) : m.rate_per_second >= 0 && m.burst >= 0])
+  throttled = concat(values(var.methods), var.door.kind == "http" ? [var.door] : [])
+  bounded   = alltrue([for t in local.throttled : t.rate_per_second >= 0 && t.burst >= 0])
   unbounded = local.bounded ? null : "unbounded: set api.throttle.rate_per_second and api.throttle.burst"
   # The alarm can't trip on what the ceilings don't let happen.
   trips = local.usd.open > var.trip.usd_per_hour

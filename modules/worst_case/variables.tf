@@ -60,7 +60,7 @@ variable "methods" {
 variable "functions" {
   description = <<-EOT
     The functions and their ceilings, by role such as mcp.
-      - started_by: authorizer, log or messages; anything else by its methods.
+      - started_by: authorizer, log or messages; anything else by its methods, and proxy means that it is mcp, which a door leads to.
       - memory_mb, timeout_seconds, architecture: what it runs with.
       - reserved_concurrency: how many run at once; -1 for as many as the account has left.
   EOT
@@ -86,5 +86,45 @@ variable "tables" {
 variable "unreserved_concurrency" {
   description = "Concurrent executions that the account has left for functions that reserve none."
   type        = number
+  nullable    = false
+}
+
+variable "door" {
+  description = <<-EOT
+    What /mcp is reached by.
+      - kind: rest for the methods above, http for an HTTP API, url for a function URL.
+      - routes, rate_per_second, burst: those of an HTTP API, and the throttle of each.
+  EOT
+  type = object({
+    kind            = string
+    routes          = optional(list(string), [])
+    rate_per_second = optional(number, -1)
+    burst           = optional(number, -1)
+  })
+  default  = { kind = "rest" }
+  nullable = false
+
+  validation {
+    condition     = contains(["rest", "http", "url"], var.door.kind)
+    error_message = "door.kind is rest, http or url."
+  }
+}
+
+variable "dispatch" {
+  description = "How mcp gets calls to their functions: proxy (through the REST API) or direct (it invokes those started by api)."
+  type        = string
+  default     = "proxy"
+  nullable    = false
+
+  validation {
+    condition     = contains(["proxy", "direct"], var.dispatch)
+    error_message = "dispatch is proxy or direct."
+  }
+}
+
+variable "braked" {
+  description = "The functions that the brake stops. Methods say for themselves whether they are closed."
+  type        = list(string)
+  default     = []
   nullable    = false
 }

@@ -34,13 +34,20 @@ type widget struct {
 	}
 }
 
-// verifyDashboard: what is looked at, in which order; and that the dollars are right.
-func verifyDashboard(t *testing.T, p planned) {
+// widgetsOf are those of the planned dashboard.
+func widgetsOf(t *testing.T, p planned) []widget {
+	t.Helper()
 	body, _ := p.value(dashboard, "dashboard_body").(string)
 	var board struct{ Widgets []widget }
 	if err := json.Unmarshal([]byte(body), &board); err != nil {
 		t.Fatalf("the dashboard is not known when planning: %v: %q", err, body)
 	}
+	return board.Widgets
+}
+
+// verifyDashboard: what is looked at, in which order; and that the dollars are right.
+func verifyDashboard(t *testing.T, p planned) {
+	widgets := widgetsOf(t, p)
 	want := []string{
 		"Estimated US dollars today and this month (UTC; calls only)", "Estimated US dollars per hour, by part",
 		"Admitted", "Denied and refused, by reason", "Refunded, by outcome",
@@ -51,7 +58,7 @@ func verifyDashboard(t *testing.T, p planned) {
 		"Invocations", "DynamoDB units consumed", "Admitted calls, by operation and status",
 	}
 	var have []string
-	for i, w := range board.Widgets {
+	for i, w := range widgets {
 		have = append(have, w.Properties.Title)
 		if w.X != 12*(i%2) || w.Y != 6*(i/2) || w.Width != 12 || w.Height != 6 {
 			t.Errorf("%q lies at %d,%d and is %d×%d", w.Properties.Title, w.X, w.Y, w.Width, w.Height)
@@ -63,9 +70,9 @@ func verifyDashboard(t *testing.T, p planned) {
 	if !slices.Equal(have, want) {
 		t.Fatalf("the dashboard shows\n%q, want\n%q", have, want)
 	}
-	verifyEveryFunctionIsShown(t, p, board.Widgets)
-	verifyCeilings(t, p, board.Widgets[5])
-	verifyDollars(t, p, board.Widgets[0], board.Widgets[1])
+	verifyEveryFunctionIsShown(t, p, widgets)
+	verifyCeilings(t, p, widgets[5])
+	verifyDollars(t, p, widgets[0], widgets[1], 0)
 }
 
 // misshapen tells what CloudWatch would refuse or show wrong.
@@ -146,8 +153,8 @@ func verifyCeilings(t *testing.T, p planned, w widget) {
 }
 
 // verifyDollars evaluates both graphs over made-up periods: days across the end of a month,
-// and five minutes. Prices as in verifySpendRate.
-func verifyDollars(t *testing.T, p planned, daily, hourly widget) {
+// and five minutes. Prices as in verifySpendRate; atDoor is the dollars of a day's answers of the door.
+func verifyDollars(t *testing.T, p planned, daily, hourly widget, atDoor float64) {
 	if daily.Properties.View != "singleValue" || daily.Properties.Period != 86400 || daily.Properties.Start != "-P31D" || daily.Properties.Stat != "Sum" {
 		t.Errorf("days are shown as %+v", daily.Properties)
 	}
@@ -176,12 +183,13 @@ func verifyDollars(t *testing.T, p planned, daily, hourly widget) {
 		amount := amounts[what]
 		frame.Metrics[id] = metricmath.Series{amount, amount, amount, none}
 	}
-	const day = 3.15 + // 900000 × 3.50 / 1000000
+	day := 3.15 + // 900000 × 3.50 / 1000000
 		0.10 + // 500000 × 0.20 / 1000000
 		21_000*0.0000133334 + // 40000 s × 0.5 GB + 8000 s × 0.125 GB
 		0.25 + 0.01 + // 400000 × 0.625 / 1000000, 80000 × 0.125 / 1000000
 		0.50 + // 1 GB × 0.50
-		0.18432 // 1000000 × 2048 bytes × 0.09 / 1000000000
+		0.18432 + // 1000000 × 2048 bytes × 0.09 / 1000000000
+		atDoor
 	if err := differs(frame, "today", metricmath.Series{day, day, day, 0}); err != nil {
 		t.Error(err)
 	}

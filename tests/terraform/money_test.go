@@ -36,8 +36,36 @@ func TestMoney(t *testing.T) {
 		t.Run(env+"/dashboard", func(t *testing.T) { verifyDashboard(t, p) })
 		t.Run(env+"/worst case", func(t *testing.T) { worst = append(worst, verifyWorstCase(t, p, env)) })
 	}
+	for _, other := range topologies {
+		variables := maps.Clone(other.variables)
+		variables["dist"] = dist
+		s := prepare(t, dir, "envs/dev", variables)
+		plan, err := s.Plan(t, t.Context())
+		must(t, err)
+		p, err := read(plan, dir)
+		must(t, err)
+		t.Run(other.name+"/worst case", func(t *testing.T) { worst = append(worst, verifyWorstCase(t, p, "dev "+other.name)) })
+		if other.name == "direct-url" { // the ID of an HTTP API is known after the apply only
+			t.Run(other.name+"/spend rate", func(t *testing.T) { verifyDoorRate(t, p, spendRate, 60) })
+			t.Run(other.name+"/dashboard", func(t *testing.T) {
+				widgets := widgetsOf(t, p)
+				verifyDollars(t, p, widgets[0], widgets[1], 500_000*2048*0.09/1e9) // each run of mcp answers
+			})
+		}
+	}
 	t.Run("attacks", func(t *testing.T) { sameAsFile(t, "attacks.md", attacksIntro+strings.Join(attacks, "\n")) })
 	t.Run("README", func(t *testing.T) { verifyWorstCaseInReadme(t, worst) })
+}
+
+// topologies of envs/dev beside proxy.
+var topologies = []struct {
+	name      string
+	variables map[string]any
+}{
+	{"direct-http", map[string]any{"mcp": map[string]any{"dispatch": "direct", "door": "http"}}},
+	{"direct-url", map[string]any{
+		"mcp": map[string]any{"dispatch": "direct", "door": "url"}, "functions": map[string]any{"mcp": map[string]any{"reserved_concurrency": 20}},
+	}},
 }
 
 // The two alarms on dollars per hour.
@@ -105,12 +133,17 @@ func verifySpendRate(t *testing.T, p planned, address string, period float64) {
 	for i := range want {
 		want[i] *= 3600 / period
 	}
+	verifyEstimate(t, alarm, minutes, want)
+}
+
+// verifyEstimate evaluates an alarm's expressions. The check is worth something only if a wrong
+// expression fails it, so each is made wrong, too.
+func verifyEstimate(t *testing.T, alarm queries, minutes map[string]metricmath.Series, want metricmath.Series) {
+	t.Helper()
 	frame := metricmath.Frame{Times: make([]time.Time, len(want)), Metrics: minutes, Expressions: alarm.expressions}
 	if err := differs(frame, alarm.watched, want); err != nil {
 		t.Error(err)
 	}
-
-	// The check is worth something only if a wrong expression fails it, so each is made wrong.
 	for id, expression := range alarm.expressions {
 		wrong := maps.Clone(alarm.expressions)
 		wrong[id] = "2 * (" + expression + ")"
@@ -125,6 +158,32 @@ func verifySpendRate(t *testing.T, p planned, address string, period float64) {
 			t.Errorf("the estimate does not depend on %s", id)
 		}
 	}
+}
+
+// verifyDoorRate is the same for a function URL and direct dispatch, over one busy minute.
+func verifyDoorRate(t *testing.T, p planned, address string, period float64) {
+	alarm := queriesOf(t, p, address, period)
+	if n := len(alarm.metrics); n != 10 {
+		t.Errorf("the alarm reads %d metrics, and CloudWatch lets it read 10: %v", n, slices.Sorted(maps.Keys(alarm.metrics)))
+	}
+	for id, want := range map[string]string{
+		"door_billed": "Sum of AWS/Lambda Invocations FunctionName=" + p.name() + "-mcp", "door_ms": "Sum of AWS/Lambda Duration FunctionName=" + p.name() + "-mcp",
+	} {
+		if got := alarm.metrics[id]; got != want {
+			t.Errorf("%s is %q, want %q", id, got, want)
+		}
+	}
+	minute := map[string]metricmath.Series{
+		"requests": {1200}, "billed": {1000}, "integration_ms": {150_000}, "authorizer_ms": {6_000}, "authorizer_runs": {600},
+		"settle_ms": {500}, "usage_writes": {600}, "accounts_writes": {2}, "door_billed": {2000}, "door_ms": {70_000},
+	}
+	const usd = 0.0035 + // 1000 × 3.50 / 1000000, and none for the URL
+		0.00124 + // (1000 + 2 × 600 + 2 × 2000) × 0.20 / 1000000
+		(6*0.25+0.5*0.125+150*0.25+70*(0.5+0.25))*0.0000133334 +
+		0.00037625 + 0.00065 + // 602 writes × 0.625 / 1000000, 2 × (600 + 2000) reads × 0.125 / 1000000
+		0.001015 + // (1200 × 400 + 6200 × 250) × 0.50 / 1000000000
+		0.00056736 // (200 × 800 + 3000 × 2048) × 0.09 / 1000000000
+	verifyEstimate(t, alarm, minute, metricmath.Series{usd * 3600 / period})
 }
 
 func differs(frame metricmath.Frame, id string, want metricmath.Series) error {
@@ -249,7 +308,7 @@ func verifyWorstCase(t *testing.T, p planned, env string) worstCase {
 	if strings.Contains(text, "-0.") || strings.Contains(text, "−") {
 		t.Errorf("a row is negative: %s", text)
 	}
-	sameAsFile(t, "worst_case_"+env+".md", fmt.Sprintf("What bounds envs/%s, with 1,000 concurrent executions in the account: `sekisho worst-case` of its plan.\n\n%s", env, text))
+	sameAsFile(t, "worst_case_"+strings.ReplaceAll(env, " ", "_")+".md", fmt.Sprintf("What bounds envs/%s, with 1,000 concurrent executions in the account: `sekisho worst-case` of its plan.\n\n%s", env, text))
 	verifyCeilingsArePlanned(t, p)
 	return w
 }
@@ -270,6 +329,7 @@ func verifyCeilingsArePlanned(t *testing.T, p planned) {
 		Tables     map[string]struct{ Read, Write *float64 }
 		Unreserved float64 `json:"unreserved_concurrency"`
 		Braked     []string
+		Dispatch   string
 		Trip       struct {
 			Delay float64 `json:"delay_seconds"`
 		}
@@ -300,7 +360,11 @@ func verifyCeilingsArePlanned(t *testing.T, p planned) {
 			}
 		}
 	}
-	if want := braked(p.contract, ""); !slices.Equal(slices.Sorted(slices.Values(c.Braked)), want) {
+	want := braked(p.contract, "")
+	if c.Dispatch == "direct" { // mcp says for itself that the brake is on
+		want = slices.DeleteFunc(want, func(name string) bool { return name == "mcp" })
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(c.Braked)), want) {
 		t.Errorf("the brake stops %q, the ceilings have %q", want, c.Braked)
 	}
 	// Three minutes, and what it takes to see and to stop them.
@@ -350,7 +414,13 @@ func prices(t *testing.T) map[string]float64 {
 func verifyWorstCaseInReadme(t *testing.T, worst []worstCase) {
 	want := "| | Live alarm at | Worst hour | Until the brake has stopped it | An hour with the brake on |\n| --- | --- | --- | --- | --- |\n"
 	for _, w := range worst {
-		want += fmt.Sprintf("| `envs/%s` | %.2f USD an hour | %.2f USD | %.2f USD | %.2f USD |\n", w.env, w.threshold, w.PerHour, w.BeforeBrake, w.WhileBraked)
+		env, topology, other := strings.Cut(w.env, " ")
+		if name := "`envs/" + env + "`"; other {
+			env = name + ", " + topology
+		} else {
+			env = name
+		}
+		want += fmt.Sprintf("| %s | %.2f USD an hour | %.2f USD | %.2f USD | %.2f USD |\n", env, w.threshold, w.PerHour, w.BeforeBrake, w.WhileBraked)
 	}
 	const begin, end = "<!-- worst case: go test ./tests/terraform -run TestMoney -update -->\n", "<!-- end of worst case -->\n"
 	path := filepath.Join(root, "README.md")

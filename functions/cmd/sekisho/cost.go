@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ type costCmd struct {
 	Denied string `help:"How many of the calls are denied: a number or a percentage such as 10%." placeholder:"N|P%"`
 	Failed string `help:"How many of the others fail and are refunded: a number or a percentage such as 1%." placeholder:"N|P%"`
 	Region string `help:"Region of the prices; by default the price table's own. The report lists prices that a region lacks." placeholder:"REGION"`
-	Via    string `help:"How calls come in: mcp (two API requests each) or rest (one)." enum:"mcp,rest" default:"mcp"`
+	viaFlags
 	Format string `help:"Output format: text, json, csv or svg." enum:"text,json,csv,svg" default:"text"`
 	Prices string `help:"File with your own prices, in the format of functions/internal/money/price/prices.json; it needs only the rows that differ." placeholder:"FILE"`
 
@@ -44,8 +45,29 @@ func (c costCmd) Run(s streams) error {
 	return write(s.out)
 }
 
+// viaFlags say how calls come in.
+type viaFlags struct {
+	Via string `help:"How calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
+	// Topology is a pointer, so that it can be refused for REST calls, which are the same in all.
+	Topology *string `help:"How mcp is reached and gets calls to their functions: proxy (two requests to the REST API each), which is the default, direct-http (one to an HTTP API) or direct-url (a function URL)." enum:"proxy,direct-http,direct-url" placeholder:"TOPOLOGY"`
+}
+
+func (f viaFlags) via() (cost.Via, error) {
+	switch {
+	case f.Topology == nil:
+		return cost.Via(f.Via), nil
+	case cost.Via(f.Via) == cost.REST:
+		return "", errors.New("--topology is for calls by MCP: those by REST are the same in each")
+	}
+	return cost.ViaTopology(*f.Topology), nil
+}
+
 func (c costCmd) report() (*cost.Report, error) {
-	traffic, err := cost.ParseTraffic(c.Calls, c.Denied, c.Failed, cost.Via(c.Via))
+	via, err := c.via()
+	if err != nil {
+		return nil, err
+	}
+	traffic, err := cost.ParseTraffic(c.Calls, c.Denied, c.Failed, via)
 	if err != nil {
 		return nil, fmt.Errorf("--%w", err)
 	}

@@ -40,6 +40,7 @@ func TestBadMoneyArguments(t *testing.T) {
 		says string
 	}{
 		"bad bill":        {[]string{"usage", "export", "--bill", "-3", "--data", fresh}, "--bill"},
+		"export, rest":    {[]string{"usage", "export", "--via", "rest", "--topology", "proxy", "--data", fresh}, "--topology is for calls by MCP"},
 		"export, month":   {[]string{"usage", "export", "--month", "11/2026", "--data", fresh}, "YYYY-MM"},
 		"export, no data": {[]string{"usage", "export", "--data", fresh}, "sekisho up"},
 		"export, region":  {[]string{"usage", "export", "--region", "mars-north-1", "--data", fresh}, "us-east-1, ap-northeast-1, eu-west-1"},
@@ -48,6 +49,7 @@ func TestBadMoneyArguments(t *testing.T) {
 		"cost, fraction":  {[]string{"cost", "--calls", "10", "--failed", "0.01"}, "or a percentage such as"},
 		"cost, region":    {[]string{"cost", "--calls", "10", "--region", "mars-north-1"}, "us-east-1, ap-northeast-1, eu-west-1; add others with --prices"},
 		"cost, via":       {[]string{"cost", "--calls", "10", "--via", "smtp"}, `"mcp","rest"`},
+		"cost, topology":  {[]string{"cost", "--calls", "10", "--topology", "direct"}, `"proxy","direct-http","direct-url"`},
 		"cost, format":    {[]string{"cost", "--calls", "10", "--format", "pdf"}, `"text","json","csv","svg"`},
 		"cost, no prices": {[]string{"cost", "--calls", "10", "--prices", fresh + ".json"}, "--prices"},
 		"cost, a price":   {[]string{"cost", "--calls", "10", "--prices", hearsay}, "source must be the https URL"},

@@ -36,7 +36,7 @@ type splitFlags struct {
 
 	Region string `help:"Region whose prices are used to weigh calls." placeholder:"REGION"`
 	Prices string `help:"File with your own prices; see sekisho cost." placeholder:"FILE"`
-	Via    string `help:"How calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
+	viaFlags
 }
 
 type usageExportCmd struct {
@@ -145,7 +145,11 @@ func (f splitFlags) weights(api *contract.API) (chargeback.Prices, error) {
 	if err != nil {
 		return chargeback.Prices{}, err
 	}
-	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: cost.Via(f.Via)}) }
+	via, err := f.via()
+	if err != nil {
+		return chargeback.Prices{}, err
+	}
+	one := func(o cost.Outcome) *big.Rat { return model.One(cost.Kind{Outcome: o, Via: via}) }
 	prices := chargeback.Prices{
 		Admitted: one(cost.Admitted), Failed: one(cost.Failed), Denied: one(cost.Denied), Units: map[string]int64{},
 	}

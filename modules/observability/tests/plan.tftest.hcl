@@ -12,7 +12,7 @@ variables {
   money = {
     alarm_usd_per_hour = 0.5
     prices = {
-      apigateway_rest_request = "3.5 / 1000000", lambda_request = "0.2 / 1000000", lambda_arm64_gb_second = "0.0000133334", lambda_x86_64_gb_second = "0.0000166667"
+      apigateway_rest_request = "3.5 / 1000000", apigateway_http_request = "1 / 1000000", lambda_request = "0.2 / 1000000", lambda_arm64_gb_second = "0.0000133334", lambda_x86_64_gb_second = "0.0000166667"
       dynamodb_write_unit     = "0.625 / 1000000", dynamodb_read_unit = "0.125 / 1000000", logs_ingested_gb = "0.5", data_out_gb = "0.09"
     }
   }
@@ -52,6 +52,28 @@ run "dashboard_and_alarms" {
   assert {
     condition     = { for k, alarm in aws_cloudwatch_metric_alarm.this : k => alarm.threshold } == { refusals = 500, failures = 20, latency = 10000 } && alltrue([for alarm in aws_cloudwatch_metric_alarm.this : length(alarm.alarm_actions) == 1])
     error_message = "Three alarms, and each notifies the topic."
+  }
+}
+
+run "http_api" {
+  command = plan
+
+  variables {
+    door = { kind = "http", api_id = "a1b2c3" }
+  }
+
+  assert {
+    condition = anytrue([
+      for m in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets[0].properties.metrics : try(m[1] == "IntegrationLatency" && m[3] == "a1b2c3" && m[4].stat == "SampleCount", false)
+    ])
+    error_message = "What the HTTP API bills is shown in dollars."
+  }
+
+  assert {
+    condition = [
+      for m in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets[0].properties.metrics : m[0].expression if try(m[0].id == "gateway", false)
+    ] == ["FILL(billed, 0) * 3.5 / 1000000 + FILL(door, 0) * 1 / 1000000"]
+    error_message = "Each gateway has its own price."
   }
 }
 

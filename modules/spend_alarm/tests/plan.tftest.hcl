@@ -79,6 +79,41 @@ run "alarms" {
   }
 }
 
+# With another door the reads make room for what mcp is reached by.
+run "http_api" {
+  command = plan
+
+  variables {
+    door     = { kind = "http", api_id = "a1b2c3" }
+    dispatch = "direct"
+  }
+
+  assert {
+    condition = alltrue([
+      for a in aws_cloudwatch_metric_alarm.this :
+      { for q in a.metric_query : q.id => "${one(q.metric).stat} ${one(q.metric).metric_name} ${join(" ", values(one(q.metric).dimensions))}" if startswith(q.id, "door_") } == { door_billed = "SampleCount IntegrationLatency a1b2c3", door_ms = "Sum IntegrationLatency a1b2c3" }
+    ])
+    error_message = "The HTTP API's metrics are filed under its ID."
+  }
+
+  assert {
+    condition     = length([for q in aws_cloudwatch_metric_alarm.this["short"].metric_query : q if length(q.metric) == 1]) == 9 && [for q in aws_cloudwatch_metric_alarm.this["short"].metric_query : q.expression if q.id == "gateway_usd"] == ["FILL(billed, 0) * 3.5 / 1000000 + FILL(door_billed, 0) * 1 / 1000000"]
+    error_message = "Each gateway has its own price."
+  }
+}
+
+run "refuses_a_door_to_nothing" {
+  command = plan
+
+  variables {
+    door      = { kind = "url" }
+    dispatch  = "magic"
+    functions = { calendar = { name = "demo-calendar", started_by = "api", memory_mb = 256 } }
+  }
+
+  expect_failures = [var.door, var.dispatch]
+}
+
 # The short alarm never sees 4 minutes of 5: that would be the most that is paid for.
 run "what_comes_and_goes" {
   command = plan

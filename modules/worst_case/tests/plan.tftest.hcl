@@ -169,3 +169,100 @@ run "unbounded" {
     error_message = "It is said what to set."
   }
 }
+
+# An HTTP API with two routes of 1,000 calls a second: 7,200,000 requests. By proxy the brake stops
+# mcp, and leaves them to be refused.
+run "http_api" {
+  command = plan
+
+  variables {
+    prices  = { apigateway_rest_request = 0.000001, apigateway_http_request = 0.000001, lambda_request = 0.000001, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0.1 }
+    methods = {}
+    door    = { kind = "http", routes = ["ANY /mcp", "ANY /mcp/"], rate_per_second = 1000, burst = 0 }
+    braked  = ["mcp", "calendar"]
+  }
+
+  # 7.2 for requests, 7.2 for starts of mcp, 36 for answers of 50,000 bytes, and 28,800,000 refused
+  # ones of the account × 1000 bytes: 2.88; while braked 7.2 for requests, 0.72 + 2.88 for refusals
+  assert {
+    condition     = output.usd_per_hour.usd == 53.28 && output.usd_while_braked.usd == 10.8
+    error_message = "Routes are throttled for themselves, and billed with the brake on too. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+}
+
+# Direct dispatch: the brake leaves mcp alone, which can start account and not calendar.
+run "function_url" {
+  command = plan
+
+  variables {
+    prices   = { apigateway_rest_request = 1, lambda_request = 0.000001, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
+    methods  = {}
+    door     = { kind = "url" }
+    dispatch = "direct"
+    braked   = ["calendar"]
+
+    functions = {
+      account  = { started_by = "api", memory_mb = 256, timeout_seconds = 10 }
+      calendar = { started_by = "api", memory_mb = 256, timeout_seconds = 5 }
+      mcp      = { started_by = "proxy", memory_mb = 512, timeout_seconds = 28, reserved_concurrency = 10 }
+      settle   = { started_by = "log", memory_mb = 128, timeout_seconds = 30 }
+    }
+  }
+
+  # 100 a second: 360,000 of mcp, of account and of calendar, and three times that of settle
+  assert {
+    condition     = output.usd_per_hour.usd == 2.16 && output.usd_while_braked.usd == 1.8
+    error_message = "Ten requests a second for each place; one invocation for each. Got ${jsonencode([output.usd_per_hour, output.usd_while_braked])}"
+  }
+}
+
+# What mcp invokes runs no more often at a time than mcp does: 10 places of mcp, of 0.5 GB, and 10 of
+# the 0.25 GB behind it, for each of the two functions.
+run "direct_time" {
+  command = plan
+
+  variables {
+    prices                 = { apigateway_rest_request = 0, lambda_request = 0, lambda_arm64_gb_second = 0.001, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
+    methods                = {}
+    door                   = { kind = "url" }
+    dispatch               = "direct"
+    unreserved_concurrency = 100000
+
+    functions = {
+      account  = { started_by = "api", memory_mb = 256, timeout_seconds = 10 }
+      calendar = { started_by = "api", memory_mb = 256, timeout_seconds = 5 }
+      mcp      = { started_by = "proxy", memory_mb = 512, timeout_seconds = 28, reserved_concurrency = 10 }
+    }
+  }
+
+  # (10 × 0.5 + 2 × 10 × 0.25) GB × 3600 s × 0.001
+  assert {
+    condition     = output.usd_per_hour.usd == 36
+    error_message = "Got ${jsonencode(output.usd_per_hour)}"
+  }
+}
+
+run "unbounded_door" {
+  command = plan
+
+  variables {
+    prices = { apigateway_rest_request = 0, apigateway_http_request = 0, lambda_request = 0, lambda_arm64_gb_second = 0, dynamodb_write_unit = 0, dynamodb_read_unit = 0, logs_ingested_gb = 0, data_out_gb = 0 }
+    door   = { kind = "http", routes = ["ANY /mcp"] }
+  }
+
+  assert {
+    condition     = output.usd_per_hour.usd == null && output.usd_per_hour.unbounded != null
+    error_message = "A door without a throttle has no figure either."
+  }
+}
+
+run "refuses_wrong_values" {
+  command = plan
+
+  variables {
+    door     = { kind = "gate" }
+    dispatch = "magic"
+  }
+
+  expect_failures = [var.door, var.dispatch]
+}

@@ -62,13 +62,20 @@ func (r *Report) JSON(w io.Writer) error {
 	for name, ms := range r.Model.Setup.DurationMS {
 		durations[name] = decimal(ms)
 	}
+	direct := map[Ending]json.Number{}
+	for ending, ms := range r.Model.Setup.DirectMS {
+		direct[ending] = decimal(ms)
+	}
+	via, topology := t.Via.Split()
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(struct {
-		Region string    `json:"region"`
-		Via    Via       `json:"via"`
-		Calls  jsonCalls `json:"calls"`
+		Region string `json:"region"`
+		Via    string `json:"via"`
+		// Topology is "" for REST calls, which are the same in all.
+		Topology string    `json:"topology,omitempty"`
+		Calls    jsonCalls `json:"calls"`
 		jsonSum
 		PerMillion   map[string]json.Number  `json:"per_million_usd"`
 		Visits       map[Visit]json.Number   `json:"thousand_visits_usd"`
@@ -76,14 +83,15 @@ func (r *Report) JSON(w io.Writer) error {
 		Alternatives []jsonSum               `json:"alternatives"`
 		MemoryMB     map[string]int64        `json:"memory_mb"`
 		DurationsMS  map[string]json.Number  `json:"durations_ms"`
+		DirectMS     map[Ending]json.Number  `json:"direct_mcp_ms"`
 		Origin       string                  `json:"durations_are"`
 		Prices       map[price.Key]jsonPrice `json:"prices"`
 		Notes        []string                `json:"notes"`
 	}{
-		Region: r.Model.Prices.Region, Via: t.Via,
+		Region: r.Model.Prices.Region, Via: via, Topology: topology,
 		Calls:   jsonCalls{decimal(t.Calls), decimal(t.Number(Admitted)), decimal(t.Number(Failed)), decimal(t.Number(Denied))},
 		jsonSum: sumOf(r.Lines), PerMillion: perMillion, Visits: visits, Idle: sumOf(r.Idle), Alternatives: alternatives,
-		MemoryMB: r.Model.Setup.MemoryMB, DurationsMS: durations, Origin: r.Model.Setup.Origin,
+		MemoryMB: r.Model.Setup.MemoryMB, DurationsMS: durations, DirectMS: direct, Origin: r.Model.Setup.Origin,
 		Prices: r.prices(), Notes: r.Notes,
 	})
 }

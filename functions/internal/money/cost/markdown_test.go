@@ -6,42 +6,74 @@ import (
 	"strings"
 )
 
-// Markdown writes the README's table: a month with no calls, 100 thousand and a million, a
-// tenth of them denied.
-func Markdown(w io.Writer, report func(calls, denied string) *Report) error {
-	columns := []*Report{report("0", "0"), report("100000", "10000"), report("1000000", "100000")}
-	var b strings.Builder
-	b.WriteString("| USD a month | idle | 100,000 calls | 1,000,000 calls |\n|---|---:|---:|---:|\n")
-	totals := make([]int64, len(columns))
-	rows := map[string][]string{}
-	var names []string
-	add := func(column int, lines []Line) {
-		amounts, total, _ := roundedTo(lines, 2)
-		totals[column] += total
-		for i, l := range lines {
-			if column == 0 {
-				names = append(names, l.Name)
-			}
-			rows[l.Name] = append(rows[l.Name], fixed(amounts[i], 2))
+// Markdown writes the README's tables: a month idle, with 100 thousand calls and with a million, a
+// tenth of them denied, by topology and beside AgentCore; and a million calls of each kind.
+func Markdown(w io.Writer, m Model, idle []Line, report func(calls, denied string, via Via) *Report) error {
+	type column struct {
+		title string
+		lines []Line
+	}
+	million := func(via Via) *Report { return report("1000000", "100000", via) }
+	columns := []column{{"idle", report("0", "0", MCP).Lines}, {"100,000 calls, proxy", report("100000", "10000", MCP).Lines}}
+	topologies := []Via{MCP, DirectHTTP, DirectURL}
+	for _, via := range topologies {
+		_, name := via.Split()
+		columns = append(columns, column{"a million, " + name, million(via).Lines})
+	}
+	for i := range columns {
+		columns[i].lines = append(columns[i].lines, idle...)
+	}
+	for _, a := range million(MCP).Alternatives {
+		if a.Name == "AgentCore Gateway" {
+			columns = append(columns, column{"a million, " + a.Name, a.Lines})
 		}
 	}
-	for i, r := range columns {
-		add(i, r.Lines)
-		add(i, r.Idle)
+
+	names := []string{"AgentCore"}
+	for _, l := range columns[0].lines {
+		names = append(names, l.Name)
 	}
-	for _, name := range names {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(rows[name], " | "))
+	cells, totals := map[string][]string{}, []string{}
+	var b strings.Builder
+	b.WriteString("| USD a month |")
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %s |", c.title)
+		amounts, total, _ := roundedTo(c.lines, 2)
+		for _, name := range names {
+			cell := ""
+			for j, l := range c.lines {
+				if l.Name == name {
+					cell = fixed(amounts[j], 2)
+				}
+			}
+			cells[name] = append(cells[name], cell)
+		}
+		totals = append(totals, "**"+fixed(total, 2)+"**")
 	}
-	cells := make([]string, len(totals))
-	for i, n := range totals {
-		cells[i] = "**" + fixed(n, 2) + "**"
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(columns)) + "\n")
+	for _, name := range append(names[1:], names[0]) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(cells[name], " | "))
 	}
-	fmt.Fprintf(&b, "| **total** | %s |\n", strings.Join(cells, " | "))
-	model := columns[0].Model
-	first, later := model.Measured.Visits[FirstVisit], model.Measured.Visits[LaterVisit]
+	fmt.Fprintf(&b, "| **total** | %s |\n\n| A million calls, USD |", strings.Join(totals, " | "))
+
+	kinds := map[Via][]PerMillion{}
+	for _, via := range topologies {
+		_, name := via.Split()
+		fmt.Fprintf(&b, " %s |", name)
+		kinds[via] = m.PerMillion(via)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(topologies)) + "\n")
+	for i, p := range kinds[MCP] {
+		fmt.Fprintf(&b, "| %s |", p.Name)
+		for _, via := range topologies {
+			fmt.Fprintf(&b, " %s |", kinds[via][i].USD.FloatString(2))
+		}
+		b.WriteString("\n")
+	}
+	first, later := m.Measured.Visits[FirstVisit], m.Measured.Visits[LaterVisit]
 	fmt.Fprintf(&b, "\nA thousand visits of the page: %s USD the first time (%d requests each, %d KB, %d read units), later %s (%d requests).\n",
-		model.Thousand(FirstVisit).FloatString(3), first.BilledRequests/first.Calls, first.AnswerBytes/first.Calls/1000, first.ReadUnits/first.Calls,
-		model.Thousand(LaterVisit).FloatString(3), later.BilledRequests/later.Calls)
+		m.Thousand(FirstVisit).FloatString(3), first.BilledRequests/first.Calls, first.AnswerBytes/first.Calls/1000, first.ReadUnits/first.Calls,
+		m.Thousand(LaterVisit).FloatString(3), later.BilledRequests/later.Calls)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 //go:generate go test -count=1 -timeout 10m -run TestMeasured . -update
@@ -28,22 +29,64 @@ const (
 	Denied Outcome = "denied"
 )
 
-// Via is how a call comes in: by MCP, or straight to the REST API.
+// Via is how a call comes in: straight to the REST API, or by MCP in one of the topologies.
 type Via string
 
-// The ways in.
+// The ways in. Topologies are named by how mcp gets a call to its function, and by its door.
 const (
-	MCP  Via = "mcp"
-	REST Via = "rest"
+	// MCP goes through the REST API twice: to mcp, and from mcp with the caller's key.
+	MCP Via = "mcp"
+	// DirectHTTP and DirectURL: mcp admits the call and invokes the function. Calls reach it by an
+	// HTTP API or by a function URL.
+	DirectHTTP Via = "mcp direct-http"
+	DirectURL  Via = "mcp direct-url"
+	REST       Via = "rest"
 )
 
-// Kind of a call that was measured. Warm means that the instance had seen the key seconds
-// before, so that it had the key, and a denial, in memory. Reports price cold calls, which
-// cost the most.
+// Ways lists them all.
+var Ways = []Via{MCP, DirectHTTP, DirectURL, REST}
+
+// proxy is the topology of MCP.
+const proxy = "proxy"
+
+// ViaTopology is the way by MCP in a topology: proxy, direct-http or direct-url. A way that there
+// is not is one that ParseTraffic refuses.
+func ViaTopology(topology string) Via {
+	if topology == proxy {
+		return MCP
+	}
+	return MCP + " " + Via(topology)
+}
+
+// Split returns mcp or rest, and the topology; a REST call is the same in all, so it has none.
+func (v Via) Split() (way, topology string) {
+	way, topology, _ = strings.Cut(string(v), " ")
+	if v == MCP {
+		topology = proxy
+	}
+	return way, topology
+}
+
+func (v Via) direct() bool { return v == DirectHTTP || v == DirectURL }
+
+// State is what the instance that serves a call knows of it.
+type State string
+
+// Reports price cold calls, which cost the most.
+const (
+	Cold State = ""
+	// Warm: the instance had seen the key seconds before, so that it had the key, and a denial, in
+	// memory.
+	Warm State = "warm"
+	// Burst: warm, and in such quick succession that settle got a hundred records in two deliveries.
+	Burst State = "burst"
+)
+
+// Kind of a call that was measured.
 type Kind struct {
 	Outcome Outcome
 	Via     Via
-	Warm    bool
+	State   State
 }
 
 // Visit is how often a browser has been at the page for key holders.
@@ -62,18 +105,18 @@ func Visits() []Visit { return []Visit{FirstVisit, LaterVisit} }
 
 // String is the kind's name in measured.json.
 func (k Kind) String() string {
-	if k.Warm {
-		return fmt.Sprintf("%s %s warm", k.Outcome, k.Via)
-	}
-	return fmt.Sprintf("%s %s", k.Outcome, k.Via)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", k.Outcome, k.Via, k.State))
 }
 
 // Kinds lists all that are measured.
 func Kinds() []Kind {
 	var kinds []Kind
 	for _, outcome := range []Outcome{Admitted, Failed, Denied} {
-		for _, via := range []Via{MCP, REST} {
-			kinds = append(kinds, Kind{outcome, via, false}, Kind{outcome, via, true})
+		for _, via := range Ways {
+			kinds = append(kinds, Kind{outcome, via, Cold}, Kind{outcome, via, Warm})
+			if outcome == Denied {
+				kinds = append(kinds, Kind{outcome, via, Burst})
+			}
 		}
 	}
 	return kinds
@@ -83,9 +126,11 @@ func Kinds() []Kind {
 type Counts struct {
 	// Calls is how many calls, or visits, were made.
 	Calls int64 `json:"calls"`
-	// BilledRequests to API Gateway: two for a call over MCP, one for a REST call or a file of the
-	// page; but one that the authorizer denies is not billed.
+	// BilledRequests to the REST API: two for a call over MCP by proxy, one for a REST call or a file of
+	// the page; but one that the authorizer denies is not billed.
 	BilledRequests int64 `json:"billed_requests"`
+	// HTTPRequests to an HTTP API, which bills each that matches a route.
+	HTTPRequests int64 `json:"http_requests"`
 	// Invocations of functions: authorizer, mcp, settle, and business for all others.
 	Invocations map[string]int64 `json:"invocations"`
 	// ReadUnits and WriteUnits of DynamoDB, computed from the items' sizes.
@@ -98,14 +143,20 @@ type Counts struct {
 	AnswerBytes int64 `json:"answer_bytes"`
 }
 
+// mcpDirect is mcp where it dispatches calls itself, as far as that takes another time.
+const (
+	mcpFunction = "mcp"
+	mcpDirect   = "mcp direct"
+)
+
 // Functions of the model, in the order in which a call reaches them.
-var Functions = []string{"authorizer", "mcp", "business", "settle"}
+var Functions = []string{"authorizer", mcpFunction, "business", "settle"}
 
 // Measurement is the content of measured.json.
 type Measurement struct {
 	Note string `json:"note"`
 	// LaptopMS are the functions' median durations on the machine that measured, in
-	// milliseconds, rounded up as Lambda does.
+	// milliseconds, rounded up as Lambda does. Where mcp dispatches calls itself, it is mcpDirect.
 	LaptopMS map[string]int64  `json:"laptop_ms"`
 	Kinds    map[string]Counts `json:"kinds"`
 	Visits   map[Visit]Counts  `json:"visits"`
@@ -129,7 +180,7 @@ func Load() (*Measurement, error) {
 			return nil, fmt.Errorf("measured.json: %q is missing among the visits", visit)
 		}
 	}
-	for _, name := range Functions {
+	for _, name := range append([]string{mcpDirect}, Functions...) {
 		if m.LaptopMS[name] < 1 {
 			return nil, fmt.Errorf("measured.json: no duration of %s", name)
 		}

@@ -39,41 +39,50 @@ type Model struct {
 
 // needs are the billed quantities of a number of calls.
 type needs struct {
-	requests, reads, writes, logBytes, answerBytes *big.Rat
-	invocations                                    map[string]*big.Rat
+	requests, httpRequests, reads, writes, logBytes, answerBytes *big.Rat
+	invocations, gbSeconds                                       map[string]*big.Rat
 }
 
 func newNeeds() *needs {
 	n := &needs{
-		requests: new(big.Rat), reads: new(big.Rat), writes: new(big.Rat), logBytes: new(big.Rat), answerBytes: new(big.Rat),
-		invocations: map[string]*big.Rat{},
+		requests: new(big.Rat), httpRequests: new(big.Rat), reads: new(big.Rat), writes: new(big.Rat), logBytes: new(big.Rat), answerBytes: new(big.Rat),
+		invocations: map[string]*big.Rat{}, gbSeconds: map[string]*big.Rat{},
 	}
 	for _, name := range Functions {
-		n.invocations[name] = new(big.Rat)
+		n.invocations[name], n.gbSeconds[name] = new(big.Rat), new(big.Rat)
 	}
 	return n
 }
 
-// add adds the quantities of a number of calls, scaled from measured ones.
-func (n *needs) add(c Counts, calls *big.Rat) {
+// add adds the quantities of a number of calls, or visits, scaled from measured ones. Their kind says
+// how long functions run.
+func (m Model) add(n *needs, c Counts, k Kind, calls *big.Rat) {
 	scaled := func(to *big.Rat, total int64) {
 		to.Add(to, new(big.Rat).Mul(calls, big.NewRat(total, c.Calls)))
 	}
 	scaled(n.requests, c.BilledRequests)
+	scaled(n.httpRequests, c.HTTPRequests)
 	scaled(n.reads, c.ReadUnits)
 	scaled(n.writes, c.WriteUnits)
 	scaled(n.logBytes, c.AccessLogBytes+c.FunctionLogBytes)
 	scaled(n.answerBytes, c.AnswerBytes)
 	for name, total := range c.Invocations {
-		scaled(n.invocations[name], total)
+		m.start(n, name, k, new(big.Rat).Mul(calls, big.NewRat(total, c.Calls)))
 	}
+}
+
+// start adds invocations of a function by calls of a kind.
+func (m Model) start(n *needs, function string, k Kind, times *big.Rat) {
+	n.invocations[function].Add(n.invocations[function], times)
+	n.gbSeconds[function].Add(n.gbSeconds[function], new(big.Rat).Mul(times, m.Setup.gbSeconds(function, k)))
 }
 
 // Lines prices a month's calls, all of them as cold. The lines add up to the total.
 func (m Model) Lines(t Traffic) []Line {
 	n := newNeeds()
 	for _, outcome := range []Outcome{Admitted, Failed, Denied} {
-		n.add(m.Measured.Of(Kind{outcome, t.Via, false}), t.Number(outcome))
+		k := Kind{outcome, t.Via, Cold}
+		m.add(n, m.Measured.Of(k), k, t.Number(outcome))
 	}
 	return m.price(n)
 }
@@ -81,14 +90,14 @@ func (m Model) Lines(t Traffic) []Line {
 // One is what a single call of a kind costs.
 func (m Model) One(k Kind) *big.Rat {
 	n := newNeeds()
-	n.add(m.Measured.Of(k), big.NewRat(1, 1))
+	m.add(n, m.Measured.Of(k), k, big.NewRat(1, 1))
 	return Total(m.price(n))
 }
 
 // Thousand is what a thousand visits of the page for key holders cost.
 func (m Model) Thousand(v Visit) *big.Rat {
 	n := newNeeds()
-	n.add(m.Measured.Visits[v], big.NewRat(1000, 1))
+	m.add(n, m.Measured.Visits[v], Kind{Admitted, REST, Cold}, big.NewRat(1000, 1))
 	return Total(m.price(n))
 }
 
@@ -96,11 +105,10 @@ const bytesPerGB = 1_000_000_000
 
 func (m Model) price(n *needs) []Line {
 	gb := func(bytes *big.Rat) *big.Rat { return new(big.Rat).Quo(bytes, big.NewRat(bytesPerGB, 1)) }
-	lines := []Line{m.line(lineGateway, item{n.requests, "requests", price.GatewayRequest})}
+	lines := []Line{m.line(lineGateway, item{n.requests, "requests", price.GatewayRequest}, item{n.httpRequests, "HTTP API requests", price.HTTPRequest})}
 	for _, name := range Functions {
-		gbs := new(big.Rat).Mul(n.invocations[name], m.Setup.gbSeconds(name))
 		lines = append(lines, m.line(name,
-			item{n.invocations[name], "invocations", price.LambdaRequest}, item{gbs, "GB-seconds", price.LambdaGBSecond}))
+			item{n.invocations[name], "invocations", price.LambdaRequest}, item{n.gbSeconds[name], "GB-seconds", price.LambdaGBSecond}))
 	}
 	if m.Setup.WAF {
 		lines = append(lines, m.line(lineWAF, item{n.requests, "requests", price.WAFRequest}))

@@ -90,23 +90,69 @@ func TestByHand(t *testing.T) {
 func TestCountsPerCall(t *testing.T) {
 	m := model(t).Measured
 	for kind, want := range map[cost.Kind]struct{ requests, reads, writes, authorizer, mcp, business, settle int64 }{
-		{cost.Admitted, cost.MCP, false}:  {2, 2, 1, 1, 1, 1, 0},
-		{cost.Admitted, cost.MCP, true}:   {2, 0, 1, 1, 1, 1, 0},
-		{cost.Admitted, cost.REST, false}: {1, 1, 1, 1, 0, 1, 0},
-		{cost.Admitted, cost.REST, true}:  {1, 0, 1, 1, 0, 1, 0},
-		{cost.Denied, cost.MCP, false}:    {1, 2, 2, 1, 1, 0, 1}, // the request that is denied is not billed
-		{cost.Denied, cost.MCP, true}:     {1, 0, 1, 1, 1, 0, 1},
-		{cost.Denied, cost.REST, false}:   {0, 1, 2, 1, 0, 0, 1},
-		{cost.Denied, cost.REST, true}:    {0, 0, 1, 1, 0, 0, 1},
-		{cost.Failed, cost.MCP, false}:    {2, 2, 5, 1, 1, 1, 1}, // a refund is a transaction of two writes
-		{cost.Failed, cost.REST, true}:    {1, 0, 5, 1, 0, 1, 1},
+		// An HTTP API bills each request; a function URL bills none. mcp admits by itself, and gives
+		// back by itself.
+		{cost.Admitted, cost.DirectHTTP, cost.Cold}: {1, 1, 1, 0, 1, 1, 0},
+		{cost.Admitted, cost.DirectHTTP, cost.Warm}: {1, 0, 1, 0, 1, 1, 0},
+		{cost.Denied, cost.DirectHTTP, cost.Cold}:   {1, 1, 2, 0, 1, 0, 1},
+		{cost.Failed, cost.DirectHTTP, cost.Warm}:   {1, 0, 5, 0, 1, 1, 0},
+		{cost.Admitted, cost.DirectURL, cost.Cold}:  {0, 1, 1, 0, 1, 1, 0},
+		{cost.Admitted, cost.DirectURL, cost.Warm}:  {0, 0, 1, 0, 1, 1, 0},
+		{cost.Denied, cost.DirectURL, cost.Warm}:    {0, 0, 1, 0, 1, 0, 1},
+		{cost.Failed, cost.DirectURL, cost.Cold}:    {0, 1, 5, 0, 1, 1, 0},
+		{cost.Admitted, cost.MCP, cost.Cold}:        {2, 2, 1, 1, 1, 1, 0},
+		{cost.Admitted, cost.MCP, cost.Warm}:        {2, 0, 1, 1, 1, 1, 0},
+		{cost.Admitted, cost.REST, cost.Cold}:       {1, 1, 1, 1, 0, 1, 0},
+		{cost.Admitted, cost.REST, cost.Warm}:       {1, 0, 1, 1, 0, 1, 0},
+		{cost.Denied, cost.MCP, cost.Cold}:          {1, 2, 2, 1, 1, 0, 1}, // the request that is denied is not billed
+		{cost.Denied, cost.MCP, cost.Warm}:          {1, 0, 1, 1, 1, 0, 1},
+		{cost.Denied, cost.REST, cost.Cold}:         {0, 1, 2, 1, 0, 0, 1},
+		{cost.Denied, cost.REST, cost.Warm}:         {0, 0, 1, 1, 0, 0, 1},
+		{cost.Failed, cost.MCP, cost.Cold}:          {2, 2, 5, 1, 1, 1, 1}, // a refund is a transaction of two writes
+		{cost.Failed, cost.REST, cost.Warm}:         {1, 0, 5, 1, 0, 1, 1},
 	} {
 		c := m.Of(kind)
 		n := c.Calls
-		if c.BilledRequests != want.requests*n || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n ||
+		if c.BilledRequests+c.HTTPRequests != want.requests*n || (c.HTTPRequests > 0) != (kind.Via == cost.DirectHTTP) || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n ||
 			c.Invocations["authorizer"] != want.authorizer*n || c.Invocations["mcp"] != want.mcp*n ||
 			c.Invocations["business"] != want.business*n || c.Invocations["settle"] != want.settle*n {
 			t.Errorf("%s: %+v, want for each of the calls %+v", kind, c, want)
+		}
+	}
+	for _, via := range cost.Ways {
+		c := m.Of(cost.Kind{Outcome: cost.Denied, Via: via, State: cost.Burst})
+		if c.Calls != 100 || c.Invocations["settle"] != 2 || c.WriteUnits != 2 || c.ReadUnits != 0 {
+			t.Errorf("a burst by %s: %+v, want two deliveries, each with a write", via, c)
+		}
+	}
+}
+
+// TestDirectByHand compares a million calls through a function URL with figures worked out by hand.
+func TestDirectByHand(t *testing.T) {
+	m := model(t)
+	for _, c := range []struct {
+		via     cost.Via
+		denied  string
+		gateway string
+		mcp     string
+	}{
+		// 1,000,000 × 1.00 per million; 0.20 + 1,000,000 × 0.5 GB × 0.035 s × 0.0000133334
+		{cost.DirectHTTP, "", "1.000000", "0.433335"},
+		{cost.DirectURL, "", "0.000000", "0.433335"},
+		{cost.DirectURL, "1000000", "0.000000", "0.300001"}, // 0.015 s
+	} {
+		for _, l := range m.Lines(traffic(t, "1000000", c.denied, "", c.via)) {
+			if want, ok := map[string]string{"gateway": c.gateway, "mcp": c.mcp, "authorizer": "0.000000"}[l.Name]; ok && l.USD.FloatString(6) != want {
+				t.Errorf("%s of %s, %q denied: %s USD, by hand %s", l.Name, c.via, c.denied, l.USD.FloatString(6), want)
+			}
+		}
+	}
+	if err := m.Setup.GiveDuration("mcp", 100); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range m.Lines(traffic(t, "1000000", "", "", cost.DirectURL)) {
+		if l.Name == "mcp" && l.USD.FloatString(6) != "0.866670" { // 0.1 s
+			t.Errorf("a duration that is given is not used: %s", l.USD.FloatString(6))
 		}
 	}
 }
@@ -155,7 +201,7 @@ func TestSum(t *testing.T) {
 		tr, err := cost.ParseTraffic(strconv.FormatInt(calls, 10),
 			rapid.StringMatching(`[1-9]?[0-9](\.[0-9]{1,3})?%`).Draw(t, "denied"),
 			rapid.StringMatching(`[1-9]?[0-9](\.[0-9]{1,3})? %`).Draw(t, "failed"),
-			rapid.SampledFrom([]cost.Via{cost.MCP, cost.REST}).Draw(t, "via"))
+			rapid.SampledFrom(cost.Ways).Draw(t, "via"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +301,7 @@ func checkJSON(t *rapid.T, r *cost.Report) {
 		}
 		checkColumn(t, append(column, s.Total.String()))
 	}
-	if len(got.Prices) == 0 || got.Prices["dynamodb_write_unit"].Source == "" || len(got.Alternatives) != 3 {
+	if len(got.Prices) == 0 || got.Prices["dynamodb_write_unit"].Source == "" || len(got.Alternatives) < 3 {
 		t.Fatalf("prices %v, %d alternatives", got.Prices, len(got.Alternatives))
 	}
 }
@@ -275,6 +321,8 @@ func TestAlternatives(t *testing.T) {
 	}
 	r := report(t, "1000000", "100000")
 	for i, want := range []map[string]string{
+		{"mcp: invocations": "1000000", "gateway: HTTP API requests": "1000000", "business: invocations": "900000"},
+		{"mcp: invocations": "1000000", "settle: invocations": "100000"},
 		{"DynamoDB: read units": "3000000", "DynamoDB: write units": "900000", "business: invocations": "1000000", "gateway: requests": "2000000"},
 		{"AgentCore: tool calls": "1000000", "business: invocations": "1000000"},
 		{"AgentCore: tool calls": "1000000", "business: invocations": "1000000"},
@@ -285,11 +333,11 @@ func TestAlternatives(t *testing.T) {
 				t.Errorf("%s: %s of %s, want %s", r.Alternatives[i].Name, got[name], name, n)
 			}
 		}
-		if _, ok := got["settle: invocations"]; ok {
+		if _, ok := got["settle: invocations"]; ok && i >= 2 {
 			t.Errorf("%s settles", r.Alternatives[i].Name)
 		}
 	}
-	if usd := r.Alternatives[2].Lines[0].USD; usd.Cmp(big.NewRat(30, 1)) != 0 {
+	if usd := r.Alternatives[4].Lines[0].USD; usd.Cmp(big.NewRat(30, 1)) != 0 {
 		t.Errorf("a million calls with Policy are %s USD", usd)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func same(t *testing.T, path string, want []byte) {
 	}
 }
 
-// TestREADMEFigures: the README's cost figures are the model's.
+// TestREADMEFigures: the README's cost figures are the model's, in its tables of costs and of topologies.
 func TestREADMEFigures(t *testing.T) {
 	const path, begin, end = "../../../../README.md", "<!-- cost: made by make generate -->\n", "<!-- end of cost -->"
 	readme, err := os.ReadFile(path)
@@ -69,8 +70,26 @@ func TestREADMEFigures(t *testing.T) {
 		t.Fatalf("README.md has no section between %q and %q", begin, end)
 	}
 	var table strings.Builder
-	if err := cost.Markdown(&table, func(calls, denied string) *cost.Report { return report(t, calls, denied) }); err != nil {
+	idle, err := cost.IdleStack()
+	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, path, []byte(before+begin+table.String()+end+after))
+	m := model(t)
+	err = cost.Markdown(&table, m, m.Idle(idle), func(calls, denied string, via cost.Via) *cost.Report {
+		return m.Report(traffic(t, calls, denied, "", via), idle)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := "| a million calls |"
+	for _, via := range []cost.Via{cost.MCP, cost.DirectHTTP, cost.DirectURL} {
+		row += " " + m.PerMillion(via)[0].USD.FloatString(2) + " USD |"
+	}
+	if !millionRow.MatchString(after) {
+		t.Fatal("README.md has no row of the topologies' prices")
+	}
+	same(t, path, []byte(before+begin+table.String()+end+millionRow.ReplaceAllString(after, row)))
 }
+
+// millionRow is what a million calls cost, in the README's table of the topologies.
+var millionRow = regexp.MustCompile(`(?m)^\| a million calls \|.*$`)

@@ -28,7 +28,7 @@ type PerMillion struct {
 
 // used are the prices that a report uses.
 var used = []price.Key{
-	price.GatewayRequest, price.LambdaRequest, price.LambdaGBSecond, price.WriteUnit, price.ReadUnit,
+	price.GatewayRequest, price.HTTPRequest, price.LambdaRequest, price.LambdaGBSecond, price.WriteUnit, price.ReadUnit,
 	price.LogsIngestedGB, price.LogsStoredGBMonth, price.DataOutGB, price.AlarmMetricMonth, price.KeyMonth,
 	price.AgentCoreCall, price.AgentCorePolicyCall,
 }
@@ -39,24 +39,33 @@ func (m Model) Report(t Traffic, idle Idle) *Report {
 		Traffic: t, Model: m,
 		Lines: m.Lines(t), Idle: m.Idle(idle), Alternatives: m.Alternatives(t),
 	}
-	for _, p := range []PerMillion{
-		{Name: "admitted", Kind: Kind{Admitted, t.Via, false}},
-		{Name: "denied", Kind: Kind{Denied, t.Via, false}},
-		{Name: "denied from memory", Kind: Kind{Denied, t.Via, true}},
-		{Name: "failed and refunded", Kind: Kind{Failed, t.Via, false}},
-	} {
-		p.USD = new(big.Rat).Mul(m.One(p.Kind), big.NewRat(1_000_000, 1))
-		r.PerMillion = append(r.PerMillion, p)
-	}
+	r.PerMillion = m.PerMillion(t.Via)
 	r.Notes = m.notes()
 	return r
+}
+
+// PerMillion prices a million calls of each kind by one way.
+func (m Model) PerMillion(via Via) []PerMillion {
+	all := []PerMillion{
+		{Name: "admitted", Kind: Kind{Admitted, via, Cold}},
+		{Name: "admitted, key in memory", Kind: Kind{Admitted, via, Warm}},
+		{Name: "failed and refunded", Kind: Kind{Failed, via, Cold}},
+		{Name: "denied", Kind: Kind{Denied, via, Cold}},
+		{Name: "denied from memory", Kind: Kind{Denied, via, Warm}},
+		{Name: "denied in a burst", Kind: Kind{Denied, via, Burst}},
+	}
+	for i, p := range all {
+		all[i].USD = new(big.Rat).Mul(m.One(p.Kind), big.NewRat(1_000_000, 1))
+	}
+	return all
 }
 
 func (m Model) notes() []string {
 	notes := []string{
 		"What a call makes the service do was measured over 1,000 calls (make generate repeats the run). Each call is priced as if " +
 			"its key had not been used for a while: a key used again within 30 s saves the reads.",
-		"Each failed or denied call is priced with its own delivery of the access log; under load, one delivery carries many.",
+		"Each failed or denied call is priced with its own delivery of the log to settle. Under load one delivery carries many: " +
+			"in a burst, settle and its write for a hundred calls come to two of each.",
 		"Durations are " + m.Setup.Origin + ". Take yours from CloudWatch's metric Duration and pass them with --authorizer-ms, " +
 			"--mcp-ms, --business-ms and --settle-ms.",
 		"Not included: the free tier, taxes, cold starts (about 45 ms of billed time each), and the tables' storage and backups.",
@@ -71,14 +80,19 @@ func (m Model) notes() []string {
 	return notes
 }
 
-// untiered says so where the base region's requests get cheaper by volume and this region's
-// are priced at the first tier throughout.
+// untiered names the prices that get lower by volume in the base region, and of which this region
+// has only the first tier.
 func (m Model) untiered() string {
-	p, _ := m.Prices.Price(price.GatewayRequest)
-	if len(p.Tiers) > 0 || m.Prices.FellBack(price.GatewayRequest) {
+	var names []string
+	for _, key := range used {
+		if m.Prices.Untiered(key) {
+			names = append(names, string(key))
+		}
+	}
+	if len(names) == 0 {
 		return ""
 	}
-	return "The gateway's volume tiers are not known in " + m.Prices.Region + ": from some hundred million requests on it is cheaper than said here."
+	return "The volume tiers of " + strings.Join(names, ", ") + " are not known in " + m.Prices.Region + ": large volumes cost less than said here."
 }
 
 func (m Model) fellBack() (names []string) {

@@ -14,6 +14,8 @@ type Setup struct {
 	MemoryMB map[string]int64
 	// DurationMS is the billed time per invocation in milliseconds.
 	DurationMS map[string]*big.Rat
+	// DirectMS is that of mcp where it dispatches calls itself, by what becomes of the call.
+	DirectMS map[Ending]*big.Rat
 	// WAF says whether a rate rule stands before the API (api.waf in Terraform).
 	WAF bool
 	// Origin says where the durations come from.
@@ -41,6 +43,37 @@ func AssumedMS() map[string]int64 {
 	return map[string]int64{"authorizer": 15, "mcp": 60, "business": 5, "settle": 20}
 }
 
+// Ending is what mcp waited for, where it dispatches calls itself.
+type Ending string
+
+// A denial from memory waits for nothing.
+const (
+	Answered   Ending = "answered"
+	GivenBack  Ending = "given_back"
+	Refused    Ending = "denied"
+	Remembered Ending = "denied_from_memory"
+)
+
+// ending of a call of this kind.
+func (k Kind) ending() Ending {
+	switch {
+	case k.Outcome == Admitted:
+		return Answered
+	case k.Outcome == Failed:
+		return GivenBack
+	case k.State == Cold:
+		return Refused
+	}
+	return Remembered
+}
+
+// AssumedDirectMS are estimates, too: mcp does what the authorizer does, then invokes the function,
+// which takes 10 ms beside the function's own time, and 5 ms for what it does itself. Giving back
+// is one transaction more.
+func AssumedDirectMS() map[Ending]int64 {
+	return map[Ending]int64{Answered: 35, GivenBack: 45, Refused: 15, Remembered: 2}
+}
+
 // DefaultSetup has the contract's memory and the assumed durations.
 func DefaultSetup() (Setup, error) {
 	mb, err := memory()
@@ -49,12 +82,18 @@ func DefaultSetup() (Setup, error) {
 	}
 	s := Setup{MemoryMB: mb, Origin: "assumed, not timed on AWS"}
 	s.setDurations(AssumedMS())
+	s.DirectMS = map[Ending]*big.Rat{}
+	for ending, n := range AssumedDirectMS() {
+		s.DirectMS[ending] = big.NewRat(n, 1)
+	}
 	return s, nil
 }
 
 // UseLaptop takes the durations that were measured along with the counts.
 func (s *Setup) UseLaptop(m *Measurement) {
 	s.setDurations(m.LaptopMS)
+	s.setDirect(s.DurationMS[mcpDirect])
+	delete(s.DurationMS, mcpDirect)
 	s.Origin = "measured on a laptop over an emulator of DynamoDB"
 }
 
@@ -62,6 +101,13 @@ func (s *Setup) setDurations(ms map[string]int64) {
 	s.DurationMS = map[string]*big.Rat{}
 	for name, n := range ms {
 		s.DurationMS[name] = big.NewRat(n, 1)
+	}
+}
+
+// setDirect has one duration for all endings.
+func (s *Setup) setDirect(ms *big.Rat) {
+	for ending := range s.DirectMS {
+		s.DirectMS[ending] = ms
 	}
 }
 
@@ -76,6 +122,9 @@ func (s *Setup) GiveDuration(function string, ms float64) error {
 		return fmt.Errorf("the duration of %s must be 0 to %d milliseconds, not %g", function, longest, ms)
 	}
 	s.DurationMS[function] = new(big.Rat).SetFloat64(ms)
+	if function == mcpFunction {
+		s.setDirect(s.DurationMS[function])
+	}
 	if !strings.Contains(s.Origin, "given") {
 		s.Origin = "as given by flags, else " + s.Origin
 	}
@@ -94,8 +143,12 @@ func (s *Setup) GiveMemory(function string, mb int64) error {
 	return nil
 }
 
-// gbSeconds of one invocation.
-func (s *Setup) gbSeconds(function string) *big.Rat {
+// gbSeconds of one invocation by a call of a kind.
+func (s *Setup) gbSeconds(function string, k Kind) *big.Rat {
+	ms := s.DurationMS[function]
+	if function == mcpFunction && k.Via.direct() {
+		ms = s.DirectMS[k.ending()]
+	}
 	gb := big.NewRat(s.MemoryMB[function], megabytesPerGB)
-	return gb.Mul(gb, new(big.Rat).Quo(s.DurationMS[function], big.NewRat(msPerSecond, 1)))
+	return gb.Mul(gb, new(big.Rat).Quo(ms, big.NewRat(msPerSecond, 1)))
 }

@@ -33,7 +33,7 @@ const (
 
 // SVG draws the report and its alternatives as bars to one scale, with a legend below.
 func (r *Report) SVG(w io.Writer) error {
-	bars := []bar{{"Sekisho", r.Lines}}
+	bars := []bar{{r.Traffic.Via.title(), r.Lines}}
 	for _, a := range r.Alternatives {
 		bars = append(bars, bar{a.Name, a.Lines})
 	}
@@ -64,12 +64,12 @@ func (r *Report) SVG(w io.Writer) error {
 }
 
 func (r *Report) title() string {
-	_, total, decimals := Rounded(r.Lines)
-	return fmt.Sprintf("What %s calls cost: %s USD", count(r.Traffic.Calls), fixed(total, decimals))
+	return fmt.Sprintf("What %s calls cost, in USD", count(r.Traffic.Calls))
 }
 
 func (r *Report) subtitle() string {
-	return fmt.Sprintf("by %s in %s, %s of them denied", strings.ToUpper(string(r.Traffic.Via)), r.Model.Prices.Region, count(r.Traffic.Denied))
+	way, _ := r.Traffic.Via.Split()
+	return fmt.Sprintf("by %s in %s, %s of them denied", strings.ToUpper(way), r.Model.Prices.Region, count(r.Traffic.Denied))
 }
 
 func drawBar(s *strings.Builder, b bar, top int, largest *big.Rat) {
@@ -88,12 +88,11 @@ func drawBar(s *strings.Builder, b bar, top int, largest *big.Rat) {
 	label(s, int(x)+10, top+22, 14, "bold", "start", fixed(total, decimals))
 }
 
-// drawLegend explains the colours in two columns, with Sekisho's amounts.
+// drawLegend explains the colours in two columns.
 func (r *Report) drawLegend(s *strings.Builder, top, rows int) {
-	amounts, _, decimals := Rounded(r.Lines)
-	entries := make([][2]string, 0, len(r.Lines)+1)
-	for i, l := range r.Lines {
-		entries = append(entries, [2]string{l.Name, l.Name + "  " + fixed(amounts[i], decimals)})
+	var entries [][2]string
+	for _, l := range r.Lines {
+		entries = append(entries, [2]string{l.Name, l.Name})
 	}
 	entries = append(entries, [2]string{"AgentCore", "AgentCore (none in Sekisho)"})
 	for i, e := range entries {

@@ -13,7 +13,7 @@ func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	t := r.Traffic
 	fmt.Fprintf(&b, "%s calls by %s in %s: %s admitted, %s failed and refunded, %s denied. Prices in USD.\n\n",
-		count(t.Calls), strings.ToUpper(string(t.Via)), r.Model.Prices.Region,
+		count(t.Calls), t.Via.text(), r.Model.Prices.Region,
 		count(t.Number(Admitted)), count(t.Number(Failed)), count(t.Number(Denied)))
 	table := tabwriter.NewWriter(&b, 0, 4, 3, ' ', tabwriter.AlignRight)
 	amounts, total, decimals := Rounded(r.Lines)
@@ -45,6 +45,15 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// text is the way in, for people.
+func (v Via) text() string {
+	way, topology := v.Split()
+	if topology == "" {
+		return strings.ToUpper(way)
+	}
+	return strings.ToUpper(way) + " (" + topology + ")"
 }
 
 // leftColumn pads a name to align it left, since the tabwriter aligns right.

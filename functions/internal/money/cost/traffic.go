@@ -1,10 +1,10 @@
 package cost
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,8 +55,8 @@ func ParseTraffic(calls, denied, failed string, via Via) (Traffic, error) {
 	if t.Failed.Cmp(admitted) > 0 {
 		return t, fmt.Errorf("failed: must be at most the %s calls that are not denied, not %s", admitted.FloatString(0), failed)
 	}
-	if via != MCP && via != REST {
-		return t, errors.New("via: must be mcp or rest")
+	if !slices.Contains(Ways, via) {
+		return t, fmt.Errorf("via: must be one of %q, not %q", Ways, via)
 	}
 	return t, nil
 }

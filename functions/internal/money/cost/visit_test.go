@@ -46,14 +46,14 @@ func (w *world) visits(n int) map[cost.Visit]cost.Counts {
 		return size
 	}
 	return map[cost.Visit]cost.Counts{
-		cost.FirstVisit: w.count(n, func() int64 {
+		cost.FirstVisit: w.count(n, false, func() int64 {
 			size := w.fetch("/", "", "").size
 			for _, m := range files {
 				size += w.fetch(m[1], "", "").size
 			}
 			return size + show()
 		}),
-		cost.LaterVisit: w.count(n, func() int64 { return w.fetch("/", "", page.tag).size + show() }),
+		cost.LaterVisit: w.count(n, false, func() int64 { return w.fetch("/", "", page.tag).size + show() }),
 	}
 }
 

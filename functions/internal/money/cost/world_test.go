@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -31,15 +33,20 @@ import (
 	"sekisho/tests/awsfake/tables"
 )
 
-// world is the whole service over DynamoDB, instrumented to count everything that AWS bills.
+// world is the whole service over DynamoDB in one topology, instrumented to count everything that
+// AWS bills.
 type world struct {
-	t      *testing.T
-	base   string
-	laptop *laptop.Service
-	ring   account.Keyring
-	wire   *wire
-	access accessLog
-	logs   functionLogs
+	t *testing.T
+	// base is where the REST API is; door is where /mcp is.
+	base, door string
+	laptop     *laptop.Service
+	ring       account.Keyring
+	wire       *wire
+	access     accessLog
+	logs       functionLogs
+	// atDoor counts the requests to the HTTP API.
+	atDoor atomic.Int64
+	settle gate
 	// clock stands still unless a test moves it, so that caches of a few seconds don't
 	// depend on how fast this machine is.
 	clock atomic.Int64
@@ -98,12 +105,14 @@ const (
 	used1     = "used_up"
 )
 
-func newWorld(t *testing.T) *world {
+// newWorld serves a topology: MCP, DirectHTTP or DirectURL.
+func newWorld(t *testing.T, via cost.Via) *world {
 	t.Helper()
 	w := &world{t: t, durations: map[string][]time.Duration{}}
 	w.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
 	w.wire = &wire{beside: client(t, http.DefaultTransport)}
-	tableNames := dynamo.Tables{Accounts: "accounts-" + strings.ToLower(t.Name()), Usage: "usage-" + strings.ToLower(t.Name())}
+	name := strings.ReplaceAll(string(via), " ", "-")
+	tableNames := dynamo.Tables{Accounts: "accounts-" + name, Usage: "usage-" + name}
 	if err := tables.Create(t.Context(), w.wire.beside, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +124,17 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.base = "http://" + listener.Addr().String()
-	w.laptop, err = laptop.New(laptop.Config{
-		Functions: laptop.Defaults(map[string]string{boot.Plans: plans.String()}),
-		Gateway:   apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
-		Stores:    store, Log: &w.logs, Now: w.now, Wrap: w.timed,
-	})
+	config := laptop.Config{
+		Gateway: apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
+		Stores:  store, Log: &w.logs, Now: w.now, Wrap: w.timed,
+	}
+	env := map[string]string{boot.Plans: plans.String()}
+	w.door = w.base
+	if via != cost.MCP {
+		w.openDoor(via, &config, env)
+	}
+	config.Functions = laptop.Defaults(env)
+	w.laptop, err = laptop.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +151,29 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// openDoor has mcp dispatch calls itself, behind an HTTP API or a function URL.
+func (w *world) openDoor(via cost.Via, config *laptop.Config, env map[string]string) {
+	w.t.Helper()
+	dispatching, err := laptop.Dispatching(boot.Direct)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	maps.Copy(env, dispatching)
+	kind := laptop.DoorHTTP
+	if via == cost.DirectURL {
+		kind, env[boot.Streaming] = laptop.DoorURL, "true"
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if kind == laptop.DoorHTTP {
+			w.atDoor.Add(1)
+		}
+		w.laptop.Door().ServeHTTP(rw, r)
+	}))
+	w.t.Cleanup(server.Close)
+	w.door = server.URL
+	config.Door = &laptop.Door{Kind: kind, Domain: server.Listener.Addr().String(), RESTAddress: w.base}
+}
+
 func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
 	return dynamodb.NewFromConfig(emulator.Config(t), func(o *dynamodb.Options) {
 		o.HTTPClient = &http.Client{Transport: transport}
@@ -148,23 +186,109 @@ func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()).UTC() }
 // forget makes every instance forget its keys and denials.
 func (w *world) forget() { w.clock.Add((account.DefaultKeyCache + time.Second).Milliseconds()) }
 
-type invokerFunc func(ctx context.Context, payload []byte) ([]byte, error)
-
-func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	return f(ctx, payload)
-}
-
 // timed records how long a function took in real time.
 func (w *world) timed(function string, handler lambda.Invoker) lambda.Invoker {
-	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
-		start := time.Now()
-		defer func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.durations[role(function)] = append(w.durations[role(function)], time.Since(start))
-		}()
-		return handler.Invoke(ctx, payload)
-	})
+	t := timer{w, function, handler}
+	if s, ok := handler.(boot.Streamer); ok {
+		return streamTimer{t, s}
+	}
+	return t
+}
+
+type timer struct {
+	world    *world
+	function string
+	handler  lambda.Invoker
+}
+
+func (t timer) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	if t.function == laptop.Settle {
+		t.world.settle.pass()
+	}
+	defer t.record(time.Now())
+	return t.handler.Invoke(ctx, payload)
+}
+
+func (t timer) record(start time.Time) {
+	if t.world.settle.closed() {
+		return // a burst would outnumber all other calls
+	}
+	t.world.mu.Lock()
+	defer t.world.mu.Unlock()
+	r := role(t.function)
+	t.world.durations[r] = append(t.world.durations[r], time.Since(start))
+}
+
+// streamTimer also times streams, until they are closed.
+type streamTimer struct {
+	timer
+	streamer boot.Streamer
+}
+
+func (t streamTimer) Stream(ctx context.Context, payload []byte) (boot.Stream, error) {
+	start := time.Now()
+	stream, err := t.streamer.Stream(ctx, payload)
+	if err != nil {
+		return nil, err
+	}
+	return timedStream{stream, func() { t.record(start) }}, nil
+}
+
+type timedStream struct {
+	boot.Stream
+	ended func()
+}
+
+func (s timedStream) Close() error {
+	s.ended()
+	return s.Stream.Close()
+}
+
+// gate can be closed for a while. The zero gate is open.
+type gate struct {
+	mu    sync.Mutex
+	shut  bool
+	open  *sync.Cond
+	tried int
+}
+
+func (g *gate) cond() *sync.Cond {
+	if g.open == nil {
+		g.open = sync.NewCond(&g.mu)
+	}
+	return g.open
+}
+
+func (g *gate) pass() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tried++
+	g.cond().Broadcast()
+	for g.shut {
+		g.cond().Wait()
+	}
+}
+
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut, g.tried = shut, 0
+	g.cond().Broadcast()
+}
+
+func (g *gate) closed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut
+}
+
+// awaitOne returns when somebody stands before it.
+func (g *gate) awaitOne() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.tried == 0 {
+		g.cond().Wait()
+	}
 }
 
 // role is the function's name in the model.
@@ -202,16 +326,17 @@ func (w *world) key(plan, user string) string {
 func (w *world) call(via cost.Via, key, postalCode string) (status int, body string, size int64) {
 	w.t.Helper()
 	method, path, content := "GET", "/v1/postal/"+postalCode, ""
-	if via == cost.MCP {
-		method, path = "POST", "/mcp"
+	base := w.base
+	if via != cost.REST {
+		base, method, path = w.door, "POST", "/mcp"
 		content = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"postal.lookup","arguments":{"postal_code":"` + postalCode + `"}}}`
 	}
-	request, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(content))
+	request, err := http.NewRequestWithContext(w.t.Context(), method, base+path, strings.NewReader(content))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	request.Header.Set("x-api-key", key)
-	if via == cost.MCP {
+	if via != cost.REST {
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, text/event-stream")
 		request.Header.Set("MCP-Protocol-Version", "2025-11-25")

@@ -25,6 +25,7 @@ type Key string
 // The prices that Go uses. The file may hold more.
 const (
 	GatewayRequest      Key = "apigateway_rest_request"
+	HTTPRequest         Key = "apigateway_http_request"
 	LambdaRequest       Key = "lambda_request"
 	LambdaGBSecond      Key = "lambda_arm64_gb_second"
 	WriteUnit           Key = "dynamodb_write_unit"
@@ -42,7 +43,7 @@ const (
 
 // keys are all the constants above, which every book must have.
 var keys = []Key{
-	GatewayRequest, LambdaRequest, LambdaGBSecond, WriteUnit, ReadUnit, LogsIngestedGB, LogsStoredGBMonth,
+	GatewayRequest, HTTPRequest, LambdaRequest, LambdaGBSecond, WriteUnit, ReadUnit, LogsIngestedGB, LogsStoredGBMonth,
 	DataOutGB, AlarmMetricMonth, KeyMonth, WAFRuleMonth, WAFRequest, AgentCoreCall, AgentCorePolicyCall,
 }
 
@@ -215,11 +216,16 @@ type Table struct {
 	Base   string
 	prices map[Key]Price
 	own    map[Key]bool
+	// tiered are the prices that the base has tiers of.
+	tiered map[Key]bool
 }
 
 // Region returns the prices of a region; ok is false if the book doesn't have it.
 func (b *Book) Region(name string) (t Table, ok bool) {
-	t = Table{Region: name, Base: b.Base, prices: maps.Clone(b.Prices), own: map[Key]bool{}}
+	t = Table{Region: name, Base: b.Base, prices: maps.Clone(b.Prices), own: map[Key]bool{}, tiered: map[Key]bool{}}
+	for key, p := range b.Prices {
+		t.tiered[key] = len(p.Tiers) > 0
+	}
 	prices, ok := b.Regions[name]
 	if name == b.Base {
 		prices, ok = b.Prices, true
@@ -238,6 +244,12 @@ func (t Table) Price(key Key) (p Price, ok bool) {
 
 // FellBack reports whether a price is the base region's because the region doesn't list it.
 func (t Table) FellBack(key Key) bool { return !t.own[key] }
+
+// Untiered reports whether the base region's price gets lower by volume and this region's own has
+// only its first tier.
+func (t Table) Untiered(key Key) bool {
+	return t.own[key] && len(t.prices[key].Tiers) == 0 && t.tiered[key]
+}
 
 // Of is the exact price in USD of the first unit of a month. It panics unless key is one of this
 // package's constants, which Parse guarantees to be there.

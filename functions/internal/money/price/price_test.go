@@ -60,6 +60,12 @@ func TestRegions(t *testing.T) {
 	if !tokyo.FellBack(AgentCoreCall) {
 		t.Error("AgentCore has no price of Tokyo, and is not said to have fallen back")
 	}
+	if !tokyo.Untiered(GatewayRequest) || tokyo.Untiered(WriteUnit) || tokyo.Untiered(AgentCoreCall) {
+		t.Error("of the prices of Tokyo, those whose tiers are missing are not told from the others")
+	}
+	if base, _ := b.Region(b.Base); base.Untiered(GatewayRequest) {
+		t.Error("the base has its tiers")
+	}
 	if unknown, ok := b.Region("mars-north-1"); ok || !unknown.FellBack(WriteUnit) || unknown.Of(WriteUnit).Cmp(big.NewRat(625, 1_000_000_000)) != 0 {
 		t.Error("an unknown region does not fall back to the base")
 	}
@@ -148,6 +154,14 @@ func TestTiers(t *testing.T) {
 		if got := table.Cost(GatewayRequest, big.NewRat(amount, 1)).FloatString(2); got != want {
 			t.Errorf("%d requests: %s USD, want %s", amount, got, want)
 		}
+	}
+	for amount, want := range map[int64]string{10_240: "5120.00", 61_440: "12800.00"} { // TB of logs: 10 at 0.50, 20 at 0.25, 20 at 0.10
+		if got := table.Cost(LogsIngestedGB, big.NewRat(amount, 1)).FloatString(2); got != want {
+			t.Errorf("%d GB of logs: %s USD, want %s", amount, got, want)
+		}
+	}
+	if got := table.Cost(HTTPRequest, big.NewRat(400_000_000, 1)).FloatString(2); got != "390.00" {
+		t.Errorf("400 million requests to an HTTP API: %s USD", got)
 	}
 	if got := table.Cost(LambdaRequest, big.NewRat(1_000_000_000, 1)).FloatString(2); got != "200.00" {
 		t.Errorf("without tiers: %s", got)

@@ -32,6 +32,18 @@ type Ceilings struct {
 	// Braked are the functions that the brake stops.
 	Braked []string `json:"braked"`
 	Trip   Trip     `json:"trip"`
+	// Door is what /mcp is reached by; the zero Door is the REST API.
+	Door Door `json:"door"`
+	// Dispatch is direct where mcp invokes the functions of tools by itself.
+	Dispatch string `json:"dispatch"`
+}
+
+// Door is http, an HTTP API with a throttle on each of its routes; url, a function URL; or the REST
+// API, whose methods are the contract's.
+type Door struct {
+	Kind   string   `json:"kind"`
+	Routes []string `json:"routes"`
+	Throttle
 }
 
 // Throttle of each method; below 0 for none.
@@ -40,9 +52,15 @@ type Throttle struct {
 	Burst         float64 `json:"burst"`
 }
 
+func (t Throttle) unbounded() bool { return t.RatePerSecond < 0 || t.Burst < 0 }
+
+// perHour is the calls that one method or route lets through.
+func (t Throttle) perHour() float64 { return t.RatePerSecond*3600 + t.Burst }
+
 // Function is what a function runs with.
 type Function struct {
-	// StartedBy is authorizer, log or messages; anything else means by its methods.
+	// StartedBy is authorizer, log or messages; anything else means by its methods, and proxy that it
+	// is mcp, which starts those of api.
 	StartedBy    string  `json:"started_by"`
 	MemoryMB     float64 `json:"memory_mb"`
 	Timeout      float64 `json:"timeout_seconds"`
@@ -121,13 +139,13 @@ func Of(c Ceilings, api *contract.API) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if c.Throttle.RatePerSecond < 0 || c.Throttle.Burst < 0 {
+	if c.Throttle.unbounded() || c.Door.Kind == "http" && c.Door.unbounded() {
 		return Report{}, ErrUnbounded
 	}
 	r := Report{Trip: c.Trip, Note: c.Note}
 	for braked, hour := range map[bool]*Hour{false: &r.Open, true: &r.Braked} {
-		s := sum{ceilings: c, most: m, hour: hour}
-		s.count(api, braked)
+		s := sum{ceilings: c, most: m, hour: hour, braked: braked}
+		s.count(api)
 		if err := s.add(); err != nil {
 			return Report{}, err
 		}
@@ -144,14 +162,20 @@ type sum struct {
 	methods, keyed float64
 	// behind is the methods of each function.
 	behind map[string]float64
+	// braked: the brake is on.
+	braked bool
 }
 
 // count counts the methods as API Gateway throttles them: ANY is a method for each verb.
-func (s *sum) count(api *contract.API, braked bool) {
+// What mcp serves is not among them where it has another door.
+func (s *sum) count(api *contract.API) {
 	s.behind = map[string]float64{}
 	for _, m := range api.Methods() {
 		op := m.Operation
-		if braked && (op.Braked || slices.Contains(s.ceilings.Braked, op.Function)) {
+		if s.braked && op.Braked || s.stopped(op.Function) {
+			continue
+		}
+		if s.otherDoor() && s.isMCP(op.Function) {
 			continue
 		}
 		s.methods++
@@ -162,9 +186,71 @@ func (s *sum) count(api *contract.API, braked bool) {
 	}
 }
 
+// stopped: the brake keeps a function from running.
+func (s *sum) stopped(function string) bool {
+	return s.braked && slices.Contains(s.ceilings.Braked, function)
+}
+
+func (s *sum) otherDoor() bool {
+	return s.ceilings.Door.Kind == "http" || s.ceilings.Door.Kind == "url"
+}
+
+func (s *sum) isMCP(function string) bool { return s.ceilings.Functions[function].StartedBy == "proxy" }
+
+// mcp is the function that the door leads to; "" if there is none.
+func (s *sum) mcp() string {
+	for _, role := range slices.Sorted(maps.Keys(s.ceilings.Functions)) {
+		if s.isMCP(role) {
+			return role
+		}
+	}
+	return ""
+}
+
 // perMethod is the calls that one method lets through.
-func (s *sum) perMethod() float64 {
-	return s.ceilings.Throttle.RatePerSecond*3600 + s.ceilings.Throttle.Burst
+func (s *sum) perMethod() float64 { return s.ceilings.Throttle.perHour() }
+
+// mcpPlaces is the most of mcp at a time.
+func (s *sum) mcpPlaces() float64 {
+	if f := s.ceilings.Functions[s.mcp()]; f.Reserved >= 0 {
+		return f.Reserved
+	}
+	return s.ceilings.Unreserved
+}
+
+// urlPerPlace is how many requests a second a function URL takes for each place of its function
+// (https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html).
+const urlPerPlace = 10
+
+// atDoor is the calls that the door lets through.
+func (s *sum) atDoor() float64 {
+	switch s.ceilings.Door.Kind {
+	case "http":
+		return float64(len(s.ceilings.Door.Routes)) * s.ceilings.Door.perHour()
+	case "url":
+		return urlPerPlace * s.mcpPlaces() * 3600
+	}
+	return 0
+}
+
+// served is how many of them start mcp: all of them, or none while the brake keeps it from running.
+func (s *sum) served() float64 {
+	if s.stopped(s.mcp()) {
+		return 0
+	}
+	return s.atDoor()
+}
+
+// mcpStarts in the hour.
+func (s *sum) mcpStarts() float64 { return s.served() + s.behind[s.mcp()]*s.perMethod() }
+
+// dispatched is how many invocations mcp makes by itself, of all functions together, and so the
+// most that it makes of one.
+func (s *sum) dispatched() float64 {
+	if s.ceilings.Dispatch != "direct" {
+		return 0
+	}
+	return s.mcpStarts()
 }
 
 func (s *sum) part(name string, usd float64, how string, values ...any) {
@@ -184,14 +270,19 @@ func (s *sum) add() error {
 	if err != nil {
 		return err
 	}
-	t, requests := s.ceilings.Throttle, s.methods*s.perMethod()
-	s.part("gateway", requests*price["apigateway_rest_request"], "%v methods × (%v per second × 3600 s + %v at once) = %v requests × %v",
-		s.methods, t.RatePerSecond, t.Burst, requests, price["apigateway_rest_request"])
+	t, rest := s.ceilings.Throttle, s.methods*s.perMethod()
+	s.part("gateway", rest*price["apigateway_rest_request"], "%v methods × (%v per second × 3600 s + %v at once) = %v requests × %v",
+		s.methods, t.RatePerSecond, t.Burst, rest, price["apigateway_rest_request"])
+	s.addDoor(price)
+	requests := rest + s.served()
 	s.part("logs", requests*s.most["log_bytes"]/gb*price["logs_ingested_gb"], "%v requests × %v bytes × %v a GB", requests, s.most["log_bytes"], price["logs_ingested_gb"])
 	s.part("answers", requests*s.most["answer_bytes"]/gb*price["data_out_gb"], "%v requests × %v bytes × %v a GB", requests, s.most["answer_bytes"], price["data_out_gb"])
 
 	all := s.most["account_per_second"]*3600 + s.most["account_burst"]
-	refused := max(0, all-requests)
+	refused := max(0, all-rest)
+	if s.ceilings.Door.Kind == "http" {
+		refused = max(0, all-rest-s.atDoor())
+	}
 	s.part("refused requests", refused*(s.most["record_bytes"]*price["logs_ingested_gb"]+s.most["refusal_bytes"]*price["data_out_gb"])/gb,
 		"%v per second in the account × 3600 s + %v at once, less those above = %v × (a record of %v bytes × %v a GB + an answer of %v bytes × %v a GB)",
 		s.most["account_per_second"], s.most["account_burst"], refused, s.most["record_bytes"], price["logs_ingested_gb"], s.most["refusal_bytes"], price["data_out_gb"])
@@ -203,9 +294,29 @@ func (s *sum) add() error {
 	return nil
 }
 
+// addDoor prices what reaches the door. A call that mcp doesn't serve is billed like any other, and
+// gets a refusal.
+func (s *sum) addDoor(price map[string]float64) {
+	d := s.ceilings.Door
+	unserved := s.atDoor() - s.served()
+	refusals := unserved * s.most["refusal_bytes"] / gb * price["data_out_gb"]
+	switch d.Kind {
+	case "http":
+		each := price["apigateway_http_request"]
+		s.part("HTTP API", s.atDoor()*each+refusals, "%v routes × (%v per second × 3600 s + %v at once) = %v requests × %v + %v refused × %v bytes × %v a GB",
+			float64(len(d.Routes)), d.RatePerSecond, d.Burst, s.atDoor(), each, unserved, s.most["refusal_bytes"], price["data_out_gb"])
+	case "url":
+		s.part("function URL", refusals, "%v × %v places × 3600 s = %v requests × 0 + %v refused × %v bytes × %v a GB",
+			float64(urlPerPlace), s.mcpPlaces(), s.atDoor(), unserved, s.most["refusal_bytes"], price["data_out_gb"])
+	}
+}
+
 // prices are all that are needed.
 func (s *sum) prices() (map[string]float64, error) {
 	needed := []string{"apigateway_rest_request", "lambda_request", "logs_ingested_gb", "data_out_gb", "dynamodb_write_unit", "dynamodb_read_unit"}
+	if s.ceilings.Door.Kind == "http" {
+		needed = append(needed, "apigateway_http_request")
+	}
 	for _, f := range s.ceilings.Functions {
 		needed = append(needed, "lambda_"+f.Architecture+"_gb_second")
 	}
@@ -250,13 +361,14 @@ func (s *sum) addFunctions(price map[string]float64) {
 			continue
 		}
 		starts := s.starts(role)
-		wanted, places := starts*f.Timeout/3600, f.Reserved
+		running, how := s.running(role)
+		wanted, places := running/3600, f.Reserved
 		which := "reserved"
 		if f.Reserved < 0 {
 			places, which = left, "left in the account"
 			left = max(0, left-wanted)
 		}
-		seconds, how := starts*f.Timeout, fmt.Sprintf("%s starts × %s s", number(starts), number(f.Timeout))
+		seconds := running
 		if places < wanted {
 			seconds, how = places*3600, fmt.Sprintf("%s places %s × 3600 s", number(places), which)
 		}
@@ -277,15 +389,38 @@ func (s *sum) byExpense() []string {
 }
 
 // starts of a function in the hour. A method that asks for a key starts the authorizer, whose
-// records start settle.
+// records start settle, as do the lines of an mcp that dispatches calls itself. Such an mcp can start
+// any function that the brake leaves alone.
 func (s *sum) starts(role string) float64 {
 	switch s.ceilings.Functions[role].StartedBy {
 	case "authorizer":
 		return s.keyed * s.perMethod()
 	case "log":
-		return s.keyed * s.perMethod() * s.most["deliveries"]
+		return (s.keyed*s.perMethod() + s.dispatched()) * s.most["deliveries"]
+	case "proxy":
+		return s.mcpStarts()
 	}
-	return s.behind[role] * s.perMethod()
+	return s.behind[role]*s.perMethod() + s.dispatchedTo(role)
+}
+
+// dispatchedTo is the most invocations of a function that mcp makes by itself.
+func (s *sum) dispatchedTo(role string) float64 {
+	if s.ceilings.Functions[role].StartedBy != "api" || s.stopped(role) {
+		return 0
+	}
+	return s.dispatched()
+}
+
+// running is how many seconds a function could run, had it places enough: each start until its
+// timeout; but of those that mcp invokes no more run at a time than mcp does.
+func (s *sum) running(role string) (seconds float64, how string) {
+	timeout, dispatched := s.ceilings.Functions[role].Timeout, s.dispatchedTo(role)
+	mcp := min(s.mcpPlaces()*3600, s.mcpStarts()*s.ceilings.Functions[s.mcp()].Timeout)
+	if dispatched*timeout > mcp {
+		own := s.starts(role) - dispatched
+		return own*timeout + mcp, fmt.Sprintf("(%s starts × %s s + %s s of mcp)", number(own), number(timeout), number(mcp))
+	}
+	return s.starts(role) * timeout, fmt.Sprintf("%s starts × %s s", number(s.starts(role)), number(timeout))
 }
 
 // number is written without an exponent and without an error in its last digits.

@@ -3,6 +3,7 @@ package worstcase
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,69 @@ func TestOf(t *testing.T) {
 	}
 	if usd, ok := r.BeforeBrake(); !ok || math.Abs(usd-r.Open.USD*420/3600) > 1e-9 {
 		t.Errorf("before the brake: %v, %t", usd, ok)
+	}
+}
+
+// TestDoors: what a door lets through starts mcp, and what mcp invokes by itself starts the others.
+// The REST API keeps three methods: calendar, usage and health, and register.
+func TestDoors(t *testing.T) {
+	http := Door{Kind: "http", Routes: []string{"ANY /mcp", "ANY /mcp/"}, Throttle: Throttle{RatePerSecond: 10, Burst: 20}}
+	url := Door{Kind: "url"}
+	for _, c := range []struct {
+		name     string
+		door     Door
+		dispatch string
+		reserved float64 // of mcp
+		part     string
+		braked   bool
+		says     string
+	}{
+		{"http", http, "proxy", -1, "gateway", false, "4 methods"},
+		{"http", http, "proxy", -1, "HTTP API", false, "2 routes × (10 per second × 3600 s + 20 at once) = 72040 requests × 0.000001 + 0 refused"},
+		{"http", http, "proxy", -1, "HTTP API", true, "= 72040 requests × 0.000001 + 72040 refused × 1536 bytes"},
+		{"http", http, "proxy", -1, "function mcp", false, "+ 72040 starts"},
+		{"http", http, "proxy", -1, "function mcp", true, "0 starts"},
+		{"http", http, "proxy", -1, "function calendar", false, "+ 36020 starts"},
+		{"http", http, "proxy", -1, "refused requests", false, "less those above = 35788880 "}, // 36,005,000 - 4 × 36,020 - 72,040
+		{"http", http, "direct", -1, "function calendar", false, "+ 108060 starts"},
+		{"http", http, "direct", -1, "function settle", false, "+ 432240 starts"}, // 3 × (2 × 36,020 + 72,040)
+		{"url", url, "direct", 5, "function URL", false, "10 × 5 places × 3600 s = 180000 requests × 0 + 0 refused"},
+		{"url", url, "direct", 5, "function mcp", false, "5 places reserved × 3600 s"},
+		{"url", url, "direct", 5, "function account", false, "(36020 starts × 10 s + 18000 s of mcp)"}, // which runs 5 × 3600 s
+		{"url", url, "direct", 5, "function calendar", true, "0 starts"},                               // the brake stops it
+		{"url", url, "direct", 5, "function account", true, "+ 216020 starts"},
+		{"url", url, "direct", 5, "refused requests", false, "less those above = 35860920 "}, // nothing of the URL's
+	} {
+		given := ceilings()
+		given.Prices["apigateway_http_request"] = 0.000001
+		given.Door, given.Dispatch, given.Unreserved = c.door, c.dispatch, 10_000
+		mcp := given.Functions["mcp"]
+		mcp.Reserved = c.reserved
+		given.Functions["mcp"] = mcp
+		if c.dispatch == "direct" {
+			given.Braked = []string{"calendar"}
+		}
+		r, err := Of(given, api(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hour := r.Open
+		if c.braked {
+			hour = r.Braked
+		}
+		i := slices.IndexFunc(hour.Parts, func(p Part) bool { return p.Name == c.part })
+		if i < 0 || !strings.Contains(hour.Parts[i].How, c.says) {
+			t.Errorf("%s, %s, braked %t: %s of %+v, want %q", c.name, c.dispatch, c.braked, c.part, hour.Parts, c.says)
+		}
+	}
+	given := ceilings()
+	given.Door = Door{Kind: "http", Routes: http.Routes, Throttle: Throttle{-1, -1}}
+	if _, err := Of(given, api(t)); !errors.Is(err, ErrUnbounded) {
+		t.Errorf("a door without a throttle: %v", err)
+	}
+	given.Door = http
+	if _, err := Of(given, api(t)); err == nil || !strings.Contains(err.Error(), "apigateway_http_request") {
+		t.Errorf("a door without a price: %v", err)
 	}
 }
 
