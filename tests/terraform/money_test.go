@@ -184,6 +184,36 @@ func verifyDoorRate(t *testing.T, p planned, address string, period float64) {
 		0.001015 + // (1200 × 400 + 6200 × 250) × 0.50 / 1000000000
 		0.00056736 // (200 × 800 + 3000 × 2048) × 0.09 / 1000000000
 	verifyEstimate(t, alarm, minute, metricmath.Series{usd * 3600 / period})
+	verifyRunawayAtDoor(t, alarm)
+}
+
+// verifyRunawayAtDoor: the alarm must neither stop a stack for what AWS doesn't bill, nor miss what it
+// does, by `sekisho cost`, of an agent that makes ten calls a second.
+func verifyRunawayAtDoor(t *testing.T, alarm queries) {
+	out, code := binary.Run(t, nil, "cost", "--calls", "1", "--topology", "direct-url", "--format", "json")
+	if code != 0 {
+		t.Fatalf("sekisho cost: %s", out)
+	}
+	var priced struct {
+		PerMillion map[string]float64 `json:"per_million_usd"`
+		DirectMS   map[string]float64 `json:"direct_mcp_ms"`
+	}
+	must(t, json.Unmarshal([]byte(out), &priced))
+	const perMinute = 600
+	frame := metricmath.Frame{Times: make([]time.Time, 1), Metrics: map[string]metricmath.Series{}, Expressions: alarm.expressions}
+	for id := range alarm.metrics {
+		frame.Metrics[id] = metricmath.Series{metricmath.Missing}
+	}
+	frame.Metrics["door_billed"] = metricmath.Series{perMinute}
+	frame.Metrics["door_ms"] = metricmath.Series{perMinute * priced.DirectMS["answered"]}
+	frame.Metrics["usage_writes"] = metricmath.Series{perMinute}
+	estimate, err := frame.Eval(alarm.watched)
+	must(t, err)
+	billed := priced.PerMillion["admitted, key in memory"] * perMinute * 60 / 1e6
+	if ratio := estimate[0] / billed; !(ratio >= 0.9 && ratio <= 1.5) {
+		t.Errorf("ten calls a second are estimated at %.3f USD an hour, and AWS bills %.3f", estimate[0], billed)
+	}
+	t.Logf("ten calls a second: estimated %.3f USD an hour, billed %.3f", estimate[0], billed)
 }
 
 func differs(frame metricmath.Frame, id string, want metricmath.Series) error {
