@@ -21,11 +21,13 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/openapi"
 )
 
 type upCmd struct {
 	storeFlags
 	contractFlag
+	apiFlags
 	backendFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
@@ -62,11 +64,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		env[boot.ToolNames] = *c.ToolNames
 	}
 	c.listingFlags.set(env)
-	described, err := c.keep(c.Data)
+	doc, report, err := c.contract(ctx)
 	if err != nil {
-		return err
+		return badUsage(err)
 	}
-	api, err := c.load(c.Data)
+	api, err := contract.Parse(doc)
 	if err != nil {
 		return err
 	}
@@ -79,11 +81,20 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return badUsage(err)
 	}
 	defer behind.close()
+	if report != nil {
+		if err := c.tell(s.err, report, behind); err != nil {
+			return badUsage(err)
+		}
+	}
 	listener, err := c.listen()
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	described, err := keep(c.Data, doc)
+	if err != nil {
+		return err
+	}
 	if plans != "" {
 		c.Plans = plans
 	}
@@ -106,6 +117,18 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	return c.serve(ctx, listener, served, func(base string) error {
 		return c.announce(s.out, base, behind.addresses(), st, created)
 	})
+}
+
+// contract is the merged contract that the flags name; with --api, the report says how it was made.
+func (c upCmd) contract(ctx context.Context) ([]byte, *openapi.Report, error) {
+	if err := c.apiFlags.check(c.Contract); err != nil {
+		return nil, nil, err
+	}
+	if c.API != "" {
+		return c.imported(ctx, c.BackendPrivate)
+	}
+	doc, err := mergedContract(c.Contract)
+	return doc, nil, err
 }
 
 // checkOrigins refuses what no browser would send as Origin, and so would never match.
