@@ -139,7 +139,7 @@ func (m mixed[T]) match(segment string) (values []string, ok bool) {
 		return nil, false
 	}
 	for i, text := range m.texts[1:] {
-		at := len(rest)
+		var at int
 		switch last := i == len(m.texts)-2; {
 		case last && !strings.HasSuffix(rest, text):
 			return nil, false
