@@ -129,7 +129,7 @@ func (f apiFlags) tell(w io.Writer, report *openapi.Report, behind *backends) er
 func tellAuth(w io.Writer, name string, asked []openapi.Auth) {
 	var flags []string
 	for _, a := range asked {
-		if a.Flag != "" {
+		if a.Flag != "" && !slices.Contains(flags, a.Flag) {
 			flags = append(flags, a.Flag)
 		}
 	}
