@@ -134,6 +134,42 @@ func (r *repository) putToken(t *testing.T, words []string) {
 	must(t, err)
 }
 
+// TestReadme: the README at the top shows the example's own files, and its command for a laptop works.
+func TestReadme(t *testing.T) {
+	readme := read(t, "../../README.md")
+	_, commands, _ := strings.Cut(read(t, "example/README.md"), "```sh\n")
+	commands, _, _ = strings.Cut(commands, "```")
+	for _, block := range []string{"```sh\n" + commands + "```", "```hcl\n" + read(t, "example/main.tf") + "```"} {
+		if !strings.Contains(readme, block) {
+			t.Errorf("the README has not\n%s", block)
+		}
+	}
+	_, line, _ := strings.Cut(readme, "$ bin/sekisho up --api ")
+	line, _, _ = strings.Cut(line, "\n")
+	line, credential, _ := strings.Cut(strings.TrimSuffix(line, "'"), " '")
+	backend := httptest.NewServer(&ordersAPI{})
+	defer backend.Close()
+	line = strings.NewReplacer("https://api.example.com", backend.URL, "openapi.json", "example/openapi.json").Replace(line)
+	binary, err := program.Build(t.TempDir())
+	must(t, err)
+	served := binary.Up(t, []string{"TOKEN=" + token}, t.TempDir(), append(append([]string{"--api"}, strings.Fields(line)...), credential)...)
+	for plan, key := range served.Keys {
+		if text := callTool(t, connect(t, served.MCPURL, key), "orders_get_order", `{"orderId":"o_1"}`); !strings.Contains(text, `"status":"open"`) {
+			t.Errorf("%s: %s", plan, text)
+		}
+	}
+	if len(served.Keys) == 0 {
+		t.Error("no keys were made")
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(path))
+	must(t, err)
+	return string(text)
+}
+
 // TestPlan: the module plans as a child of somebody else's root, with their contract and zips.
 func TestPlan(t *testing.T) {
 	r := newRepository(t, "http://127.0.0.1:1")
@@ -194,26 +230,14 @@ func (r *repository) callEverything(t *testing.T, session *mcp.ClientSession, or
 	}
 	call := func(tool, arguments, want string) {
 		t.Helper()
-		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
-		must(t, err)
-		text := ""
-		for _, part := range got.Content {
-			if part, ok := part.(*mcp.TextContent); ok {
-				text += part.Text
-			}
-		}
-		if !strings.Contains(text, want) {
+		if text := callTool(t, session, tool, arguments); !strings.Contains(text, want) {
 			t.Errorf("%s %s: %s, want %s", tool, arguments, text, want)
 		}
 	}
 	call("orders_get_order", `{"orderId":"o_1"}`, `"status":"open"`)
 	call("orders_get_order", `{"orderId":"o_9"}`, `"error":"backend_refused"`)
 	waitFor(t, func() bool {
-		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "utility_get_usage"})
-		must(t, err)
-		encoded, err := json.Marshal(got.StructuredContent)
-		must(t, err)
-		return strings.Contains(string(encoded), `"monthly_used":1`)
+		return strings.Contains(callTool(t, session, "utility_get_usage", `{}`), `"monthly_used":1,`)
 	})
 	call("orders_list_orders", `{"status":["open","shipped"],"created":{"from":"2026-01-01"},"limit":2,"x_request_id":"r1"}`, `"orders":[]`)
 	if got, want := orders.last(), "GET /v2/orders?status=open,shipped&created%5Bfrom%5D=2026-01-01&limit=2 r1"; got != want {
@@ -221,6 +245,18 @@ func (r *repository) callEverything(t *testing.T, session *mcp.ClientSession, or
 	}
 	call("orders_label_order", `{"orderId":"o_1","body":["gift"]}`, `["gift"]`)
 	call("orders_get_order", `{"orderId":"o_1"}`, `"error":"limit_exceeded"`)
+}
+
+func callTool(t *testing.T, session *mcp.ClientSession, tool, arguments string) (text string) {
+	t.Helper()
+	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	must(t, err)
+	for _, part := range got.Content {
+		if part, ok := part.(*mcp.TextContent); ok {
+			text += part.Text
+		}
+	}
+	return text
 }
 
 const token = "0123456789abcdef"
