@@ -18,6 +18,7 @@ import (
 	"sekisho/functions/internal/aws/function"
 	"sekisho/functions/internal/aws/parameter"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/handler/relay"
 	"sekisho/functions/internal/laptop"
 )
@@ -64,7 +65,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
 		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil, "--listing": c.Listing != nil, "--listing-budget": c.ListingBudget != nil,
-		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--backend and its options": c.backendFlags.given(),
+		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--backend and its options": c.backendFlags.given(), "--api": c.API != "",
 	} {
 		if given {
 			return fmt.Errorf("%s can't be combined with --applied, which serves exactly what was applied; change the stack's variables and apply again", flag)
@@ -94,11 +95,11 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	described, err := c.keep(c.Data)
+	doc, err := mergedContract(c.Contract)
 	if err != nil {
 		return nil, err
 	}
-	api, err := c.load(c.Data)
+	api, err := contract.Parse(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,9 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if d.config, d.leftOut, err = applied.Config(platform, api); err != nil {
 		return nil, err
 	}
-	d.config.Contract = described
+	if d.config.Contract, err = keep(c.Data, doc); err != nil {
+		return nil, err
+	}
 	d.config.Relay = relay.Options{Secret: parameter.FromEnv, Invoker: function.FromEnv} // as in functions/relay
 	return d, d.openStores(ctx, dynamodb.NewFromConfig(cfg))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,11 +82,7 @@ func mergedContract(file string) ([]byte, error) {
 		_, err := contract.Read(file, doc)
 		return doc, err
 	}
-	own, err := source.JSON(contract.Base())
-	if err != nil {
-		return nil, err
-	}
-	if doc, err = contract.Merge(own, doc); err == nil {
+	if doc, err = ownContract(doc); err == nil {
 		doc, err = mcpserver.Measured(doc)
 	}
 	if err != nil {
@@ -115,18 +112,14 @@ func (f contractFlag) load(data string) (*contract.API, error) {
 	return contract.Parse(doc)
 }
 
-// keep writes the contract into the data directory, for the functions and for later commands, and
-// returns its file; "" is the default one.
-func (f contractFlag) keep(data string) (file string, err error) {
-	doc, err := mergedContract(f.Contract)
-	if err != nil {
-		return "", badUsage(err)
-	}
+// keep writes a contract into the data directory, for the functions and for later commands, and
+// returns its file. The default contract is in the program: its file is "".
+func keep(data string, doc []byte) (file string, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return "", badUsage(fmt.Errorf("data directory: %w; choose a writable one with --data", err))
 	}
 	file = filepath.Join(data, contract.File)
-	if f.Contract != "" {
+	if !bytes.Equal(doc, contract.Document()) {
 		return file, badUsage(replaceFile(file, doc, 0o644))
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -33,7 +33,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reserved, err := reservedNames()
+	reserved, err := reservedNames(base)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,25 +12,20 @@ import (
 	"time"
 
 	"sekisho/functions/internal/contract"
-	"sekisho/functions/internal/contract/source"
 	"sekisho/functions/internal/openapi"
 )
 
 type importCmd struct {
-	From       string        `arg:"" name:"description" help:"OpenAPI 3 or Swagger 2.0, JSON or YAML: a file or a URL."`
-	Output     string        `short:"o" help:"Contract to write, or to update if it is there." default:"api.yaml" placeholder:"FILE"`
-	Backend    string        `help:"Name of the backend; by default from the server's host or the title." placeholder:"NAME"`
-	Prefix     string        `help:"Put this before every route, such as /github." placeholder:"/PATH"`
-	Include    []string      `help:"Import only what matches tag:NAME, path:/PATH or name:NAME, each with * for any text. Repeatable." sep:"none" placeholder:"BY:TEXT"`
-	Exclude    []string      `help:"Leave out what matches. Repeatable." sep:"none" placeholder:"BY:TEXT"`
-	ReadOnly   bool          `help:"Import GET operations only."`
-	Deprecated bool          `help:"List deprecated operations as tools too."`
-	Private    bool          `help:"Let the URL's host have a private address."`
-	DryRun     bool          `help:"Write nothing but the report."`
-	Force      bool          `help:"Write over a file that no import wrote."`
-	Report     string        `help:"Write the report as JSON." placeholder:"FILE"`
-	Verbose    bool          `help:"Show each line of the report, not only how many there are of a kind."`
-	Timeout    time.Duration `help:"Give up after this time." default:"10m"`
+	From    string `arg:"" name:"description" help:"OpenAPI 3 or Swagger 2.0, JSON or YAML: a file or a URL."`
+	Output  string `short:"o" help:"Contract to write, or to update if it is there." default:"api.yaml" placeholder:"FILE"`
+	Backend string `help:"Name of the backend; by default from the server's host or the title." placeholder:"NAME"`
+	chooseFlags
+	Private bool          `help:"Let the URL's host have a private address."`
+	DryRun  bool          `help:"Write nothing but the report."`
+	Force   bool          `help:"Write over a file that no import wrote."`
+	Report  string        `help:"Write the report as JSON." placeholder:"FILE"`
+	Verbose bool          `help:"Show each line of the report, not only how many there are of a kind."`
+	Timeout time.Duration `help:"Give up after this time." default:"10m"`
 }
 
 func (c importCmd) Run(ctx context.Context, s streams) error {
@@ -40,14 +35,16 @@ func (c importCmd) Run(ctx context.Context, s streams) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return badUsage(err)
 	}
-	reserved, err := reservedNames()
+	options := c.options(c.From)
+	options.Private, options.Backend, options.Previous, options.Force = c.Private, c.Backend, before, c.Force
+	own, err := ownContract()
 	if err != nil {
 		return err
 	}
-	text, report, err := openapi.Import(ctx, openapi.Options{
-		Location: c.From, Private: c.Private, Backend: c.Backend, Prefix: c.Prefix, Include: c.Include, Exclude: c.Exclude,
-		ReadOnly: c.ReadOnly, Deprecated: c.Deprecated, Reserved: reserved, Previous: before, Force: c.Force,
-	})
+	if options.Reserved, err = reservedNames(own); err != nil {
+		return err
+	}
+	text, report, err := openapi.Import(ctx, options)
 	if errors.Is(err, openapi.ErrNotImported) {
 		return badUsage(fmt.Errorf("%s: %w: give another -o, or --force to write over it", c.Output, err))
 	}
@@ -73,7 +70,7 @@ func (c importCmd) Run(ctx context.Context, s streams) error {
 	if err := replaceFile(c.Output, text, 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\nWrote %s. Review it, then: sekisho up --api %s\n", c.Output, c.Output)
+	fmt.Fprintf(s.out, "\nWrote %s. Review it, then: sekisho up --contract %s\n", c.Output, c.Output)
 	return nil
 }
 
@@ -85,13 +82,9 @@ func writeReport(path string, report *openapi.Report) error {
 	return replaceFile(path, append(encoded, '\n'), 0o644)
 }
 
-// reservedNames are those of the service's own operations, in every contract.
-func reservedNames() (openapi.Reserved, error) {
-	base, err := source.JSON(contract.Base())
-	if err != nil {
-		return openapi.Reserved{}, err
-	}
-	api, err := contract.Parse(base)
+// reservedNames are those of the operations that the merged contract own has before an import.
+func reservedNames(own []byte) (openapi.Reserved, error) {
+	api, err := contract.Parse(own)
 	if err != nil {
 		return openapi.Reserved{}, err
 	}

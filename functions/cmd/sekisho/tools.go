@@ -15,6 +15,7 @@ import (
 
 type toolsCmd struct {
 	contractFlag
+	Data  string   `help:"The laptop's data directory, for the contract that it was served with." default:"${data}" placeholder:"DIR"`
 	Names string   `help:"Style of names: underscore (postal_lookup) or canonical (postal.lookup)." enum:"underscore,canonical" default:"underscore"`
 	Off   []string `help:"Leave out a category or a tool, as a key's tool settings do. Repeatable." placeholder:"NAME"`
 	listingFlags
@@ -62,7 +63,7 @@ type listing struct {
 }
 
 func (c toolsCmd) Run(s streams) error {
-	api, err := c.load("")
+	api, err := c.load(c.Data)
 	if err != nil {
 		return err
 	}

@@ -21,11 +21,13 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/openapi"
 )
 
 type upCmd struct {
 	storeFlags
 	contractFlag
+	apiFlags
 	backendFlags
 	doorFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
@@ -72,11 +74,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	}
 	maps.Copy(env, c.doorFlags.environment())
 	c.listingFlags.set(env)
-	described, err := c.keep(c.Data)
+	doc, report, err := c.contract(ctx)
 	if err != nil {
-		return err
+		return badUsage(err)
 	}
-	api, err := c.load(c.Data)
+	api, err := contract.Parse(doc)
 	if err != nil {
 		return err
 	}
@@ -94,6 +96,11 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return badUsage(err)
 	}
 	defer behind.close()
+	if report != nil {
+		if err := c.tell(s.err, report, behind); err != nil {
+			return badUsage(err)
+		}
+	}
 	listener, err := c.listen()
 	if err != nil {
 		return err
@@ -104,6 +111,10 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer door.close()
+	described, err := keep(c.Data, doc)
+	if err != nil {
+		return err
+	}
 	if plans != "" {
 		c.Plans = plans
 	}
@@ -132,6 +143,18 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	return c.serve(ctx, listener, door, served, func(at addresses) error {
 		return c.announce(s.out, at, behind.addresses(), st, created)
 	})
+}
+
+// contract is the merged contract that the flags name; with --api, the report says how it was made.
+func (c upCmd) contract(ctx context.Context) ([]byte, *openapi.Report, error) {
+	if err := c.apiFlags.check(c.Contract); err != nil {
+		return nil, nil, err
+	}
+	if c.API != "" {
+		return c.imported(ctx, c.BackendPrivate)
+	}
+	doc, err := mergedContract(c.Contract)
+	return doc, nil, err
 }
 
 // checkOrigins refuses what no browser would send as Origin, and so would never match.

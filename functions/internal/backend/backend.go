@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/ratelimit"
 )
 
@@ -204,7 +205,7 @@ func (a Auth) check() error {
 	default:
 		return fmt.Errorf("type: give %s, %s, %s or %s", Bearer, Header, Basic, Query)
 	}
-	if a.Type == Header && Reserved(a.Name) && !strings.EqualFold(a.Name, "Authorization") {
+	if a.Type == Header && contract.ReservedHeader(a.Name) && !strings.EqualFold(a.Name, "Authorization") {
 		return fmt.Errorf("name: the header %s can't carry a credential", a.Name)
 	}
 	return a.Place.check()

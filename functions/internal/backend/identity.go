@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"sekisho/functions/internal/contract"
 )
 
-// Names of the headers that tell a backend who calls. What a client sends under Prefix
-// never reaches a backend.
+// Names of the headers that tell a backend who calls.
 const (
-	Prefix = "X-Sekisho-"
+	Prefix = contract.IdentityPrefix
 
 	UserHeader      = Prefix + "User"
 	KeyHeader       = Prefix + "Key"
@@ -76,15 +77,4 @@ func SigningKey(text string) (string, error) {
 		}
 	}
 	return keys[0], nil
-}
-
-// Reserved reports whether a header is not the contract's to set: it is the connection's, says
-// who calls, or holds a credential.
-func Reserved(name string) bool {
-	switch name = strings.ToLower(name); name {
-	case "authorization", "proxy-authorization", "cookie", "host", "connection", "content-length", "transfer-encoding",
-		"te", "trailer", "upgrade", "keep-alive", "expect", "accept-encoding":
-		return true
-	}
-	return strings.HasPrefix(name, strings.ToLower(Prefix))
 }

@@ -303,7 +303,7 @@ func (c *BackendCall) checkNames() error {
 		key := in + " " + as
 		if in == InHeader {
 			key = in + " " + strings.ToLower(as)
-			if !headerName.MatchString(as) || ownHeader(as) {
+			if !headerName.MatchString(as) || ReservedHeader(as) {
 				return fmt.Errorf("%s: a header called %q can't be sent; take it out of the contract", from, as)
 			}
 		}
@@ -334,11 +334,16 @@ func (c *BackendCall) checkNames() error {
 // headerName is a token of RFC 9110.
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// ownHeader: what the connection or the relay says of itself, and what settings hold.
-func ownHeader(name string) bool {
+// IdentityPrefix begins the names of the headers that tell a backend who calls. What a client
+// sends under it never reaches a backend.
+const IdentityPrefix = "X-Sekisho-"
+
+// ReservedHeader reports whether a header is not a contract's to set: it belongs to the
+// connection, says who calls, or holds a credential.
+func ReservedHeader(name string) bool {
 	name = strings.ToLower(name)
-	return strings.HasPrefix(name, "x-sekisho-") || slices.Contains([]string{
-		"authorization", "connection", "content-encoding", "content-length", "expect", "host", "keep-alive",
-		"proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+	return strings.HasPrefix(name, strings.ToLower(IdentityPrefix)) || slices.Contains([]string{
+		"accept-encoding", "authorization", "connection", "content-encoding", "content-length", "cookie", "expect", "host",
+		"keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 	}, name)
 }

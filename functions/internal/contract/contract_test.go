@@ -25,11 +25,7 @@ func TestDescriptionIsCurrent(t *testing.T) {
 	}
 	wantBase := bytes.Join([][]byte{written, []byte(lastWritten), generated(t, written)}, nil)
 	baseJSON := asJSON(t, wantBase)
-	tools, err := os.ReadFile("tools.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	merged, err := Merge(baseJSON, asJSON(t, tools))
+	merged, err := Merge(baseJSON, asJSON(t, toolsYAML))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,8 @@ var (
 	document []byte
 	//go:embed base.yaml
 	base []byte
+	//go:embed tools.yaml
+	toolsYAML []byte
 	//go:embed base.sha256
 	baseHash string
 )
@@ -37,6 +39,9 @@ func Default() (*API, error) { return parseDefault() }
 
 // Document is the contract of the default stack, as JSON.
 func Document() []byte { return bytes.Clone(document) }
+
+// Tools is the contract of the default stack's tools, as YAML; see Merge.
+func Tools() []byte { return bytes.Clone(toolsYAML) }
 
 // Base is the service's own part of every contract, as YAML; see Merge.
 func Base() []byte { return bytes.Clone(base) }

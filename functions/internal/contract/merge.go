@@ -26,26 +26,28 @@ var (
 	functionForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
-// Merge joins the service's own part of a contract and a contract of tools, both as JSON, and
-// lays its paths out for API Gateway. What both of them name is an error, and so is what the
-// functions could not serve; the error says where it is and what to do.
-func Merge(base, tools []byte) ([]byte, error) {
-	var merged, added map[string]any
+// Merge joins the service's own part of a contract and contracts of tools, all as JSON, and lays
+// the paths out for API Gateway. What two of them name is an error, and so is what the functions
+// could not serve; the error says where it is and what to do.
+func Merge(base []byte, tools ...[]byte) ([]byte, error) {
+	var merged map[string]any
 	if err := decodeExactly(base, &merged); err != nil {
 		return nil, fmt.Errorf("contract: the base: %w", err)
 	}
-	sum := sha256.Sum256(base)
-	if err := decodeExactly(tools, &added); err != nil {
-		return nil, fmt.Errorf("contract: %w", err)
-	}
-	m := merger{merged: merged, added: added}
-	for _, step := range []func() error{
-		m.checkMembers, m.addTags, m.addFunctions, m.addBackends, m.addComponents, m.addLimits, m.addPaths, m.checkNames,
-	} {
-		if err := step(); err != nil {
+	for _, doc := range tools {
+		m := merger{merged: merged}
+		if err := decodeExactly(doc, &m.added); err != nil {
 			return nil, fmt.Errorf("contract: %w", err)
 		}
+		for _, step := range []func() error{
+			m.checkMembers, m.addTags, m.addFunctions, m.addBackends, m.addComponents, m.addLimits, m.addPaths, m.checkNames,
+		} {
+			if err := step(); err != nil {
+				return nil, fmt.Errorf("contract: %w", err)
+			}
+		}
 	}
+	sum := sha256.Sum256(base)
 	merged["x-sekisho-base"] = hex.EncodeToString(sum[:8])
 	return layOut(merged)
 }
@@ -165,10 +167,10 @@ func (m merger) addBackends() error {
 		}
 		functions[name] = map[string]any{"binary": relay, "timeout_seconds": relayTimeout}
 	}
-	if len(backends) > 0 {
-		m.merged["x-sekisho-backends"] = backends
+	if len(backends) == 0 {
+		return nil
 	}
-	return nil
+	return add("the backend", child(m.merged, "x-sekisho-backends"), backends)
 }
 
 func (m merger) addComponents() error {

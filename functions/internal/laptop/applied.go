@@ -157,7 +157,7 @@ func (a Applied) Config(platform map[string]string, api *contract.API) (c Config
 		f := a.Functions[name]
 		if !slices.Contains(names(), api.Binary(name)) {
 			if name == Settle || strings.Contains(a.Body, ":function:"+f.Name+"/") {
-				return Config{}, nil, fmt.Errorf("function %q serves calls, and this program does not have it (it has %s); use the sekisho that was built from the same commit as the zips",
+				return Config{}, nil, fmt.Errorf("function %q serves calls, and neither the contract nor this program has it (it has %s): give --contract the contract.json beside the zips, and use the sekisho that was built from the same commit",
 					name, strings.Join(names(), ", "))
 			}
 			leftOut = append(leftOut, name)

@@ -92,7 +92,7 @@ func (im *importer) addParameter(a *arguments, s *shaper, p parameter, name stri
 	case im.credentials.carries(p):
 		s.notes(LeftOut, "a credential: the operator gives it, not the caller", p.name, "")
 		return
-	case p.in == "header" && (slices.Contains(notOurs, lower) || strings.HasPrefix(lower, "x-sekisho-")):
+	case p.in == "header" && setByExchange(p.name):
 		s.notes(LeftOut, "a header that the exchange itself sets", p.name, "")
 		return
 	case p.name != clean(p.name, 200):

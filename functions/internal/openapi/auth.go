@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"sekisho/functions/internal/contract"
 )
 
 // credentials are the parameters that carry the backend's credentials. They belong to the
@@ -88,8 +90,7 @@ func (c credentials) carries(p parameter) bool {
 	return false
 }
 
-// notOurs are headers that the exchange itself sets.
-var notOurs = []string{
-	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
-	"keep-alive", "origin", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
+// setByExchange says that a header follows from the exchange itself, so that no caller gives it.
+func setByExchange(name string) bool {
+	return contract.ReservedHeader(name) || slices.Contains([]string{"accept", "content-type", "origin", "user-agent", "via"}, strings.ToLower(name))
 }

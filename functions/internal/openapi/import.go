@@ -74,6 +74,9 @@ func Import(ctx context.Context, opts Options) ([]byte, *Report, error) {
 		return nil, nil, err
 	}
 	defer d.close()
+	if d.root.has("x-sekisho-import") || d.root.has("x-sekisho-backends") {
+		return nil, nil, fmt.Errorf("%s: this is a contract of tools, not a description of an API: give it as --contract", d.label)
+	}
 	im := &importer{
 		ctx: ctx, doc: d, opts: opts, filters: filters, before: before, budget: totalSteps,
 		report: &Report{
@@ -269,18 +272,20 @@ func (im *importer) place(tools []*tool) {
 			im.report.note(Warning, "it has a server of its own: a backend of its own", t.op.key, name, at)
 		}
 	}
+	if u, err := url.Parse(im.doc.written(im.doc.root.list("servers"))); err == nil {
+		im.report.ServerPath = clean(strings.TrimSuffix(u.Path, "/"), 200)
+	}
 	if home == "" {
-		im.report.note(Warning, "the description names no server: give --backend "+im.backend+"=URL", "", "", "")
+		im.report.note(Warning, "the description names no server: give --backend "+im.backend+"=URL", "", "", im.report.ServerPath)
 	}
 	maps.Copy(im.report.Backends, im.backends)
 }
 
 const mostBackends = 8
 
-// server is the first URL of a list, absolute, with the defaults of its variables; or Swagger's
-// host. It is empty if there is none.
-func (d *document) server(list []node) string {
-	at := ""
+// written is the first URL of a list as it stands there, with the defaults of its variables; or
+// Swagger's host and base path. It may have no host.
+func (d *document) written(list []node) (at string) {
 	if d.swagger() {
 		if host := d.root.text("host"); host != "" {
 			scheme := "https"
@@ -302,7 +307,13 @@ func (d *document) server(list []node) string {
 			at = strings.ReplaceAll(at, "{"+name+"}", fmt.Sprint(cmp.Or(variable.object()["default"], any(""))))
 		}
 	}
-	u, err := url.Parse(strings.TrimSpace(at))
+	return strings.TrimSpace(at)
+}
+
+// server is that URL, absolute; empty if there is none.
+func (d *document) server(list []node) string {
+	at := d.written(list)
+	u, err := url.Parse(at)
 	if err != nil || strings.ContainsAny(at, "{}") {
 		return ""
 	}

@@ -2,11 +2,13 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -45,12 +47,9 @@ func openSource(location string, private bool) (from source, name, label string,
 		return openURL(u, private)
 	}
 	dir, name := filepath.Split(location)
-	root, err := os.OpenRoot(filepath.Clean("./" + dir))
-	if filepath.IsAbs(location) {
-		root, err = os.OpenRoot(dir)
-	}
+	root, err := os.OpenRoot(cmp.Or(dir, "."))
 	if err != nil {
-		return nil, "", "", err
+		return nil, "", "", fmt.Errorf("%s: %w", location, cause(err))
 	}
 	return directory{root}, name, name, nil
 }
@@ -63,17 +62,26 @@ func (d directory) close() { d.root.Close() }
 func (d directory) read(_ context.Context, name string, limit int64) ([]byte, error) {
 	info, err := d.root.Stat(filepath.FromSlash(name))
 	if err != nil {
-		return nil, err
+		return nil, cause(err)
 	}
 	if !info.Mode().IsRegular() { // to open a pipe would wait for its other end
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	f, err := d.root.Open(filepath.FromSlash(name))
 	if err != nil {
-		return nil, err
+		return nil, cause(err)
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// cause leaves out the system call and the path, which the caller's error names.
+func cause(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }
 
 // site is the directory of a URL, and what is below it.

@@ -47,9 +47,11 @@ type Report struct {
 	Tools      int `json:"tools"`
 	// Backends by name, with the URL that the description suggests.
 	Backends map[string]string `json:"backends"`
-	Auth     []Auth            `json:"auth"`
-	Notes    []Note            `json:"notes"`
-	Again    bool              `json:"again"` // there was an import before
+	// ServerPath is the path of the description's server, which may have no host.
+	ServerPath string `json:"server_path,omitempty"`
+	Auth       []Auth `json:"auth"`
+	Notes      []Note `json:"notes"`
+	Again      bool   `json:"again"` // there was an import before
 }
 
 // Auth is one way in which the description says that the backend is authenticated to.

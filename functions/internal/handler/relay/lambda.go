@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/backend"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/outbound"
@@ -141,8 +142,8 @@ func forwarded(from http.Header) http.Header {
 	header := http.Header{}
 	for name, values := range from {
 		switch {
-		case backend.Reserved(name) && name != "Host":
-		case slices.Contains([]string{"X-Api-Key", "Content-Type", "Content-Encoding", "Accept"}, name):
+		case contract.ReservedHeader(name) && name != "Host":
+		case slices.Contains([]string{"X-Api-Key", "Content-Type", "Accept"}, name):
 		default:
 			header[name] = values
 		}

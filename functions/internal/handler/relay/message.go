@@ -58,11 +58,14 @@ func compose(c *contract.BackendCall, args map[string]any) (message, error) {
 	}
 	var members []member
 	for _, a := range c.Arguments {
-		value := args[a.Name]
-		if _, given := args[a.Name]; !given || value == nil && a.In != contract.InBody {
+		value, given := args[a.Name]
+		if !given || value == nil && a.In != contract.InBody {
 			continue
 		}
-		var err error
+		value, err := a.Value(value)
+		if err != nil {
+			return message{}, err
+		}
 		switch a.In {
 		case contract.InPath:
 			m.params[a.As], err = segment(a, value)

@@ -61,7 +61,8 @@ const everything = `
         - { name: exact, in: query, schema: { type: boolean } }
       requestBody:
         required: true
-        content: { application/json: { schema: { type: object, properties: { note: { type: string, x-sekisho-name: Note }, count: { type: number }, tags: { type: array, items: { type: string } } } } } }
+        content: { application/json: { schema: { type: object, properties: { note: { type: string, x-sekisho-name: Note }, count: { type: number }, tags: { type: array, items: { type: string } },
+          ship_to: { type: object, properties: { postal_code: { type: string, x-sekisho-name: postal-code } } }, meta: { type: string, x-sekisho-json: true } } } } }
       x-sekisho:
         backend: orders
         units: 1
@@ -84,6 +85,8 @@ func TestWhatABackendIsSent(t *testing.T) {
 	}{
 		"names and places": {"json", `{"order_id":"a b","trace":"t1","note":"n","count":9007199254740993}`,
 			"/v2/orders/a%20b?api-version=2024-01", `{"Note":"n","count":9007199254740993}`, "application/json"},
+		"names within": {"json", `{"order_id":"7","ship_to":{"postal_code":"1"},"meta":"{\"n\":[9007199254740993]}"}`,
+			"/v2/orders/7?api-version=2024-01", `{"meta":{"n":[9007199254740993]},"ship_to":{"postal-code":"1"}}`, "application/json"},
 		"no member":       {"json", `{"order_id":"7"}`, "/v2/orders/7?api-version=2024-01", `{}`, "application/json"},
 		"repeated":        {"json", `{"order_id":"7","repeated":["a","b&c"]}`, "/v2/orders/7?api-version=2024-01&repeated=a&repeated=b%26c", `{}`, "application/json"},
 		"comma":           {"json", `{"order_id":"7","comma":["a","b,c"]}`, "/v2/orders/7?api-version=2024-01&comma=a,b%2Cc", `{}`, "application/json"},
@@ -142,6 +145,9 @@ func TestArgumentsStayInTheirPlace(t *testing.T) {
 		if m, err := compose(call, args); !wrong(err, "order_id") {
 			t.Errorf("%q: %v, %s", value, err, m.target())
 		}
+	}
+	if _, err := compose(call, map[string]any{"order_id": "7", "meta": "{"}); !wrong(err, "meta") {
+		t.Errorf("no JSON: %v", err)
 	}
 	for _, value := range []string{"a\r\nX-Sekisho-User: bob", "a\nb", "\x00", "\x7f"} {
 		if _, err := compose(call, map[string]any{"order_id": "7", "trace": value}); !wrong(err, "trace") {

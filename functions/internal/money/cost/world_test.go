@@ -24,6 +24,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
@@ -154,7 +155,11 @@ func newWorld(t *testing.T, via cost.Via) *world {
 // openDoor has mcp dispatch calls itself, behind an HTTP API or a function URL.
 func (w *world) openDoor(via cost.Via, config *laptop.Config, env map[string]string) {
 	w.t.Helper()
-	dispatching, err := laptop.Dispatching(boot.Direct)
+	api, err := contract.Default()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	dispatching, err := laptop.Dispatching(api, boot.Direct)
 	if err != nil {
 		w.t.Fatal(err)
 	}

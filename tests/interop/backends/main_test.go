@@ -1,0 +1,64 @@
+//go:build interop
+
+package backends
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sekisho/tests/program"
+)
+
+var update = flag.Bool("update", false, "write what came out to testdata")
+
+var binary program.Program
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "sekisho-backends")
+	if err == nil {
+		binary, err = program.Build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+const recorded = "testdata/backends.md"
+
+// TestBackends: whatever the API, its tools are listed, a call is counted, a failed one is given
+// back, and the limit holds.
+func TestBackends(t *testing.T) {
+	t.Setenv("SOME_TOKEN", "0123456789abcdef")
+	cases := all()
+	rows := make([]string, len(cases))
+	t.Run("backends", func(t *testing.T) {
+		for i, b := range cases {
+			t.Run(b.name, func(t *testing.T) {
+				t.Parallel()
+				rows[i] = b.drive(t)
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	table := "| API | Tools listed | Call | Failed calls, each given back | After the last unit |\n|---|---:|---|---|---|\n" + strings.Join(rows, "")
+	if *update {
+		if err := os.WriteFile(recorded, []byte(table), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(filepath.FromSlash(recorded))
+	if err != nil || string(want) != table {
+		t.Errorf("%v: what came out is\n%s\nand %s has\n%s\n-update writes it", err, table, recorded, want)
+	}
+}
