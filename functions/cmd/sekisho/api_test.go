@@ -71,6 +71,9 @@ func TestUpAPI(t *testing.T) {
 	if !strings.Contains(out, "orders_get_order") || strings.Contains(out, "postal_lookup") {
 		t.Errorf("tools: %s", out)
 	}
+	if out, _, _ := sekisho(t, "usage", "export", "--data", data); !strings.Contains(out, "orders.get_order") || !strings.Contains(out, "orders.create_order") {
+		t.Errorf("usage export: %s", out)
+	}
 	up = startUp(t, args...)
 	if len(up.keys) != 0 {
 		t.Errorf("new keys: %v", up.keys)
