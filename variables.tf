@@ -207,7 +207,7 @@ variable "backends" {
       security_group_ids = list(string)
     }))
   }))
-  default  = {}
+  default  = { external = {} } # of the default contract
   nullable = false
 
   validation {

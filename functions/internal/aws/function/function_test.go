@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,11 +20,11 @@ import (
 
 // api answers for Lambda's Invoke API, as its reference describes the answers
 // (docs.aws.amazon.com/lambda/latest/api/API_Invoke.html).
-func api(t *testing.T, answer http.HandlerFunc) (i backend.Invoker, calls *int) {
+func api(t *testing.T, answer http.HandlerFunc) (i backend.Invoker, calls *atomic.Int32) {
 	t.Helper()
-	calls = new(int)
+	calls = new(atomic.Int32)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*calls++
+		calls.Add(1)
 		if r.Method != "POST" || r.URL.Path != "/2015-03-31/functions/orders/invocations" {
 			t.Errorf("%s %s", r.Method, r.URL.Path)
 		}
@@ -65,8 +66,8 @@ func TestAFunctionIsInvokedOnce(t *testing.T) {
 				io.WriteString(w, c.body)
 			})
 			answer, err := i.Invoke(t.Context(), []byte(`{"httpMethod":"GET"}`))
-			if !c.is(err) || *calls != 1 || err == nil && string(answer) != c.body || err != nil && strings.Contains(err.Error(), "SECRET") {
-				t.Errorf("%s, %v after %d calls", answer, err, *calls)
+			if !c.is(err) || calls.Load() != 1 || err == nil && string(answer) != c.body || err != nil && strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%s, %v after %d calls", answer, err, calls.Load())
 			}
 		})
 	}
@@ -79,7 +80,7 @@ func TestAnInvocationEndsInTime(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := i.Invoke(ctx, []byte(`{}`)); !errors.Is(err, context.DeadlineExceeded) || *calls != 1 {
-		t.Errorf("%v after %d calls", err, *calls)
+	if _, err := i.Invoke(ctx, []byte(`{}`)); !errors.Is(err, context.DeadlineExceeded) || calls.Load() != 1 {
+		t.Errorf("%v after %d calls", err, calls.Load())
 	}
 }
