@@ -68,7 +68,7 @@ func (f apiFlags) imported(ctx context.Context, private bool) ([]byte, *openapi.
 		return nil, nil, err
 	}
 	options := f.options(f.API)
-	options.Private = private || isLocal(f.API)
+	options.Private, options.Served = private || isLocal(f.API), true
 	if options.Reserved, err = reservedNames(own); err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -71,6 +73,9 @@ func TestUpAPI(t *testing.T) {
 	if !strings.Contains(out, "orders_get_order") || strings.Contains(out, "postal_lookup") {
 		t.Errorf("tools: %s", out)
 	}
+	if out, _, _ := sekisho(t, "usage", "export", "--data", data); !strings.Contains(out, "orders.get_order") || !strings.Contains(out, "orders.create_order") {
+		t.Errorf("usage export: %s", out)
+	}
 	up = startUp(t, args...)
 	if len(up.keys) != 0 {
 		t.Errorf("new keys: %v", up.keys)
@@ -102,6 +107,45 @@ func TestUpAPIBesideTools(t *testing.T) {
 	}
 	// Our token is missing, so it is not the caller who is refused.
 	up.get(up.keys["demo"], "/shop/orders/o_1", http.StatusUnauthorized)
+}
+
+// TestUpAPITells: what became of the description, where calls go, and what is missing, each once.
+func TestUpAPITells(t *testing.T) {
+	t.Setenv("TOKEN", "s3cret")
+	relative := filepath.Join(t.TempDir(), "relative.json")
+	text := `{"openapi":"3.0.3","info":{"title":"Shop","version":"1"},"servers":[{"url":"/api/v3"}],"paths":{"/a":{"get":{"responses":{"200":{"description":"d"}}}}}}`
+	if err := os.WriteFile(relative, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args         []string
+		says, doesnt string
+	}{
+		"its own server": {[]string{"--api", description}, "example: calls go to the description's server, https://api.example.com/v2; --backend names another.", ""},
+		"no credential": {[]string{"--api", description, "--backend", "https://a.example/v2"},
+			"Warning: example asks for a credential, and none is given: add --backend-auth example='Authorization: Bearer env:EXAMPLE_TOKEN'", "calls go to"},
+		"a credential": {[]string{"--api", description, "--backend-auth", "Authorization: Bearer env:TOKEN"}, "10 operations, 9 imported, 9 of them tools", "Warning"},
+		"a path less":  {[]string{"--api", relative, "--backend", "https://a.example"}, "the description's server has the path /api/v3, and https://a.example has none", "names no server"},
+		"all of it":    {[]string{"--api", relative, "--backend", "https://a.example/api/v3"}, "1 of them tools", "/api/v3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			out := &untilReady{stop: cancel}
+			var errs bytes.Buffer
+			code := run(ctx, append([]string{"up", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, c.args...), streams{out, &errs, os.Getenv})
+			if code != exitOK || !strings.Contains(errs.String(), c.says) || c.doesnt != "" && strings.Contains(errs.String(), c.doesnt) {
+				t.Errorf("exit code %d: %s\nwant %q and not %q", code, errs.String(), c.says, c.doesnt)
+			}
+		})
+	}
+}
+
+// untilReady stops the service as soon as it has said that it is ready.
+type untilReady struct{ stop func() }
+
+func (u *untilReady) Write(text []byte) (int, error) {
+	u.stop()
+	return len(text), nil
 }
 
 // TestUpAPIRefuses: what is wrong or missing is said before anything is made.

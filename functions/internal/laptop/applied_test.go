@@ -146,7 +146,7 @@ func TestAppliedDoor(t *testing.T) {
 // TestAppliedConfigRefuses what this program can't serve.
 func TestAppliedConfigRefuses(t *testing.T) {
 	for says, change := range map[string]func(output, functions map[string]any){
-		`function "postman" serves calls`: func(output, functions map[string]any) {
+		`function "postman" serves calls, and neither the contract nor this program has it`: func(output, functions map[string]any) {
 			functions["postman"] = functions["postal"]
 		},
 		"access_log_format": func(output, functions map[string]any) { output["access_log_format"] = "$context.status" },

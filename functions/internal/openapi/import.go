@@ -46,6 +46,9 @@ type Options struct {
 	// Deprecated makes tools of deprecated operations too.
 	Deprecated bool
 	Reserved   Reserved
+	// Served leaves out the warning that there is no server: whoever serves the contract at once
+	// checks that every backend has an address.
+	Served bool
 	// Previous is what an earlier import wrote and a person may have edited; nil if none.
 	Previous []byte
 	// Force takes a Previous that is no import, and writes over it.
@@ -275,7 +278,7 @@ func (im *importer) place(tools []*tool) {
 	if u, err := url.Parse(im.doc.written(im.doc.root.list("servers"))); err == nil {
 		im.report.ServerPath = clean(strings.TrimSuffix(u.Path, "/"), 200)
 	}
-	if home == "" {
+	if home == "" && !im.opts.Served {
 		im.report.note(Warning, "the description names no server: give --backend "+im.backend+"=URL", "", "", im.report.ServerPath)
 	}
 	maps.Copy(im.report.Backends, im.backends)
