@@ -223,13 +223,11 @@ module "spend_alarm" {
   source = "./modules/spend_alarm"
 
   name       = var.name
-  region     = local.location.region
   topic_arns = [module.alerts.topic_arn]
   trip       = { usd_per_hour = local.usd_per_hour, datapoints = var.cost.live.datapoints, of = var.cost.live.of }
-  prices     = { table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
+  prices     = { region = local.location.region, table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
   api        = { name = var.name, stage = var.api.stage }
-  door       = { kind = var.mcp.door, api_id = one(module.door[*].api_id) }
-  dispatch   = var.mcp.dispatch
+  door       = { kind = var.mcp.door, api_id = one(module.door[*].api_id), dispatch = var.mcp.dispatch }
   functions  = local.deployed
   tables     = module.usage.names
   playbooks  = var.observability.playbooks
@@ -295,13 +293,12 @@ module "brake" {
 module "observability" {
   source = "./modules/observability"
 
-  name       = var.name
-  counting   = { admissions = local.direct ? "mcp" : null }
-  region     = local.location.region
-  tables     = module.usage.names
-  topic_arns = local.alarms.topic_arns
-  alarms     = merge(var.observability.alarms, { playbooks = local.alarms.playbooks })
-  tags       = local.location.tags
+  name     = var.name
+  counting = { admissions = local.direct ? "mcp" : null }
+  region   = local.location.region
+  tables   = module.usage.names
+  alarms   = merge(var.observability.alarms, { playbooks = local.alarms.playbooks, topic_arns = local.alarms.topic_arns })
+  tags     = local.location.tags
 
   functions = {
     for name, function in merge(module.function, { brake = module.brake }) : name => {

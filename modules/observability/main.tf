@@ -46,7 +46,7 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   evaluation_periods  = each.value.periods
   threshold           = each.value.threshold
   treat_missing_data  = "notBreaching"
-  alarm_actions       = var.topic_arns
-  ok_actions          = var.topic_arns
+  alarm_actions       = var.alarms.topic_arns
+  ok_actions          = var.alarms.topic_arns
   tags                = var.tags
 }

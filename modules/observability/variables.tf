@@ -111,13 +111,6 @@ variable "tables" {
   nullable    = false
 }
 
-variable "topic_arns" {
-  description = "SNS topics that the alarms notify."
-  type        = list(string)
-  default     = []
-  nullable    = false
-}
-
 variable "alarms" {
   description = <<-EOT
     When to wake somebody.
@@ -125,12 +118,14 @@ variable "alarms" {
       - failures_above: answers of 5xx in 5 minutes.
       - latency_ms_above: 95th percentile over 15 minutes.
       - playbooks: address or path of the directory with the playbooks, for the alarms' texts.
+      - topic_arns: SNS topics that they notify.
   EOT
   type = object({
     refusals_above   = optional(number, 500)
     failures_above   = optional(number, 20)
     latency_ms_above = optional(number, 10000)
     playbooks        = optional(string, "modules/observability/playbooks")
+    topic_arns       = optional(list(string), [])
   })
   default  = {}
   nullable = false

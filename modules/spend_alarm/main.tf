@@ -57,8 +57,8 @@ locals {
   business_gb  = max([for f in values(local.behind) : f.memory_mb / 1024 if f.started_by == "api"]...)
   mcp_gb       = max(0, [for f in values(local.behind) : f.memory_mb / 1024 if f.started_by == "proxy"]...)
   behind_price = max([for f in values(local.behind) : local.price["lambda_${f.architecture}_gb_second"]]...)
-  invoked_gb   = var.dispatch == "direct" ? local.business_gb : 0
-  per_call     = var.dispatch == "direct" ? 2 : 1 # functions that a call of mcp starts
+  invoked_gb   = var.door.dispatch == "direct" ? local.business_gb : 0
+  per_call     = var.door.dispatch == "direct" ? 2 : 1 # functions that a call of mcp starts
 
   api_dimensions  = { ApiName = var.api.name, Stage = var.api.stage }
   door_dimensions = local.http ? { ApiId = var.door.api_id } : { FunctionName = one([for f in values(local.behind) : f.name if f.started_by == "proxy"]) }
@@ -99,7 +99,7 @@ locals {
     # The functions behind each billed request, the authorizer, and settle for each call that the
     # authorizer saw, as if every one failed. Where mcp invokes the others, a call that it denies
     # starts settle in their place.
-    starts     = "${local.rest && var.dispatch == "direct" ? "2 * " : ""}${local.filled.billed} + 2 * (${local.runs})${local.rest ? "" : " + ${local.per_call} * ${local.door}"}"
+    starts     = "${local.rest && var.door.dispatch == "direct" ? "2 * " : ""}${local.filled.billed} + 2 * (${local.runs})${local.rest ? "" : " + ${local.per_call} * ${local.door}"}"
     starts_usd = "starts * ${local.priced.lambda_request}"
     compute_usd = "(${join(" + ", concat(
       [for role, f in local.alone : "${local.filled["${local.id[role]}_ms"]} * ${f.memory_mb / 1024} * ${local.per_gb_second[role]}"],

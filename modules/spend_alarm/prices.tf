@@ -3,7 +3,7 @@
 
 locals {
   table    = jsondecode(file(var.prices.table))
-  regional = lookup(local.table.regions, var.region, {})
+  regional = lookup(local.table.regions, var.prices.region, {})
 
   rows = {
     for name, row in local.table.prices : name => {
@@ -18,8 +18,8 @@ locals {
   price  = { for name, row in local.rows : name => row.usd / row.per }
 
   prices_note = (
-    var.region == local.table.base || length(local.regional) > 0
-    ? "Prices of ${var.region}."
-    : "Prices of ${local.table.base}: the table has none of ${var.region}. Give what differs under regions in ${basename(var.prices.table)}, or as cost.prices."
+    var.prices.region == local.table.base || length(local.regional) > 0
+    ? "Prices of ${var.prices.region}."
+    : "Prices of ${local.table.base}: the table has none of ${var.prices.region}. Give what differs under regions in ${basename(var.prices.table)}, or as cost.prices."
   )
 }

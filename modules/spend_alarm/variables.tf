@@ -9,21 +9,17 @@ variable "name" {
   }
 }
 
-variable "region" {
-  description = "Region whose prices count."
-  type        = string
-  nullable    = false
-}
-
 variable "prices" {
   description = <<-EOT
     What things cost.
+      - region: whose prices count.
       - table: path of the table of prices that `sekisho cost` reads too.
       - usd: US dollars to use instead of the table's, by its names and per its amounts, such as { apigateway_rest_request = 4.25 } for a million requests.
   EOT
   type = object({
-    table = string
-    usd   = optional(map(number), {})
+    region = string
+    table  = string
+    usd    = optional(map(number), {})
   })
   nullable = false
 
@@ -83,10 +79,12 @@ variable "door" {
     What mcp is reached by.
       - kind: rest for the API above, http for an HTTP API, url for a function URL.
       - api_id: that of the HTTP API, which its metrics are filed under.
+      - dispatch: how mcp gets calls to their functions: proxy (through the API) or direct (it invokes them while it waits).
   EOT
   type = object({
-    kind   = string
-    api_id = optional(string)
+    kind     = string
+    api_id   = optional(string)
+    dispatch = optional(string, "proxy")
   })
   default  = { kind = "rest" }
   nullable = false
@@ -97,20 +95,13 @@ variable "door" {
   }
 
   validation {
-    condition     = var.door.kind == "rest" || anytrue([for f in values(var.functions) : f.started_by == "proxy"])
-    error_message = "A door leads to a function that is started by proxy, and functions has none."
+    condition     = contains(["proxy", "direct"], var.door.dispatch)
+    error_message = "door.dispatch is proxy or direct."
   }
-}
-
-variable "dispatch" {
-  description = "How mcp gets calls to their functions: proxy (through the API) or direct (it invokes them while it waits)."
-  type        = string
-  default     = "proxy"
-  nullable    = false
 
   validation {
-    condition     = contains(["proxy", "direct"], var.dispatch)
-    error_message = "dispatch is proxy or direct."
+    condition     = var.door.kind == "rest" || anytrue([for f in values(var.functions) : f.started_by == "proxy"])
+    error_message = "A door leads to a function that is started by proxy, and functions has none."
   }
 }
 

@@ -17,7 +17,7 @@ variables {
     }
   }
   tables     = { accounts = "demo-accounts", usage = "demo-usage" }
-  topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"]
+  alarms     = { topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"] }
 }
 
 run "dashboard_and_alarms" {

@@ -2,8 +2,7 @@ mock_provider "aws" {}
 
 variables {
   name       = "demo"
-  region     = "us-east-1"
-  prices     = { table = "../../functions/internal/money/price/prices.json" }
+  prices     = { region = "us-east-1", table = "../../functions/internal/money/price/prices.json" }
   trip       = { usd_per_hour = 2 }
   topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"]
   api        = { name = "demo", stage = "live" }
@@ -84,8 +83,7 @@ run "http_api" {
   command = plan
 
   variables {
-    door     = { kind = "http", api_id = "a1b2c3" }
-    dispatch = "direct"
+    door = { kind = "http", api_id = "a1b2c3", dispatch = "direct" }
   }
 
   assert {
@@ -106,12 +104,11 @@ run "refuses_a_door_to_nothing" {
   command = plan
 
   variables {
-    door      = { kind = "url" }
-    dispatch  = "magic"
+    door      = { kind = "url", dispatch = "magic" }
     functions = { calendar = { name = "demo-calendar", started_by = "api", memory_mb = 256 } }
   }
 
-  expect_failures = [var.door, var.dispatch]
+  expect_failures = [var.door]
 }
 
 # The short alarm never sees 4 minutes of 5: that would be the most that is paid for.
@@ -132,8 +129,7 @@ run "price_by_hand_in_an_unknown_region" {
   command = plan
 
   variables {
-    region = "eu-nowhere-1"
-    prices = { table = "../../functions/internal/money/price/prices.json", usd = { apigateway_rest_request = 7 } }
+    prices = { region = "eu-nowhere-1", table = "../../functions/internal/money/price/prices.json", usd = { apigateway_rest_request = 7 } }
   }
 
   assert {
@@ -151,7 +147,7 @@ run "prices_of_tokyo" {
   command = plan
 
   variables {
-    region = "ap-northeast-1"
+    prices = { region = "ap-northeast-1", table = "../../functions/internal/money/price/prices.json" }
   }
 
   assert {
@@ -181,7 +177,7 @@ run "refuses_wrong_values" {
   variables {
     name   = "d"
     trip   = { usd_per_hour = 0, datapoints = 6, of = 5 }
-    prices = { table = "../../functions/internal/money/price/prices.json", usd = { rest = 1 } }
+    prices = { region = "us-east-1", table = "../../functions/internal/money/price/prices.json", usd = { rest = 1 } }
     tables = {}
 
     functions = {
