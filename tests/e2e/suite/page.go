@@ -9,7 +9,7 @@ import (
 )
 
 // testPage: at the API's root, with a slash at its end or without, is the page, whose files are below
-// that address. Its own origin may try /mcp.
+// that address. Its own origin may try /mcp, if that is there.
 func testPage(t *testing.T, g Target) {
 	link := regexp.MustCompile(`(?:href|src)="([^"#][^"]*)"`)
 	for _, at := range []string{g.APIURL, g.APIURL + "/"} {
@@ -51,7 +51,14 @@ func testPage(t *testing.T, g Target) {
 		t.Fatal(err)
 	}
 	k := g.newKey(t)
-	for origin, want := range map[string]int{api.Scheme + "://" + api.Host: http.StatusOK, "https://evil.example": http.StatusForbidden} {
+	own := http.StatusOK
+	if g.MCPURL != g.APIURL+"/mcp" { // a door of its own, which the page names
+		own = http.StatusForbidden
+		if page := send(t, http.MethodGet, g.APIURL, "", ""); !strings.Contains(string(page.Body), g.MCPURL) {
+			t.Errorf("the page does not say that MCP is at %s: %s", g.MCPURL, page.Body)
+		}
+	}
+	for origin, want := range map[string]int{api.Scheme + "://" + api.Host: own, "https://evil.example": http.StatusForbidden} {
 		if a := g.rpc(t, k.Secret, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header("Origin", origin)); a.Status != want {
 			t.Errorf("from %s: %s", origin, a)
 		}

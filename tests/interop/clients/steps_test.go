@@ -396,7 +396,7 @@ func TestStreaming(t *testing.T) {
 	if served.door != "url" {
 		t.Skip("TestClients has these steps, by a door that gives whole answers: give -topology direct/url")
 	}
-	service := up(t, "--upstream-burst", "1000")
+	service := up(t, "--backend-rate", "1000", "--backend-burst", "1000")
 	var trials []*trial
 	for _, r := range shared.rows {
 		trials = append(trials, &trial{row: r, service: service, report: newReport()})

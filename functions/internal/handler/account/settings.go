@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/problem"
@@ -143,6 +144,9 @@ func (h *Handler) describe(call rest.Call, s account.Settings) (Settings, error)
 		add(op.ID, op.Category, op.Description, op.Units)
 	}
 	for _, c := range h.API.Composites { // made of exempt operations only
+		if c.Listed == contract.ListedForSearch {
+			continue // a way to the tools, where there are too many to list
+		}
 		add(c.Name, c.Category, c.Description, 0)
 	}
 	slices.SortFunc(out.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
