@@ -21,7 +21,7 @@ func Clients() []Client {
 		{"cursor", "Cursor", ".cursor/mcp.json", `{"mcpServers":{"sekisho":{"url":"{mcp}","headers":{"x-api-key":"{key}"}}}}`},
 		{"vscode", "VS Code", ".vscode/mcp.json", `{"servers":{"sekisho":{"type":"http","url":"{mcp}","headers":{"x-api-key":"{key}"}}}}`},
 		{"inspector", "MCP Inspector", "", `npx @modelcontextprotocol/inspector --cli {mcp} --transport http --header "x-api-key: {key}" --method tools/list`},
-		{"curl", "curl", "", `curl -H "x-api-key: {key}" {api}/v1/postal/100-0001`},
+		{"curl", "curl", "", `curl -H "x-api-key: {key}" {api}/v1/user/usage`},
 	}
 }
 
