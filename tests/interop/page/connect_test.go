@@ -55,7 +55,7 @@ func TestConnect(t *testing.T) {
 	}
 	b.look(t, "connect, with the key")
 	command := js[string](b, `document.querySelector('[data-client="curl"] pre').textContent`)
-	if out, err := exec.Command("sh", "-c", command+" --silent").CombinedOutput(); err != nil || !strings.Contains(string(out), "千代田") {
+	if out, err := exec.Command("sh", "-c", command+" --silent").CombinedOutput(); err != nil || !strings.Contains(string(out), "\"plan\":") {
 		t.Errorf("%v: %s", err, out)
 	}
 	b.click("#put-key")
