@@ -69,7 +69,7 @@ func TestMessages(t *testing.T) {
 			variables: map[string]any{
 				"backends": map[string]any{"orders": map[string]any{"url": "https://api.example.com"}},
 			},
-			messages: []string{"backends names what is no backend of the contract: orders. There is none; add it to x-sekisho-backends, or take it out here."},
+			messages: []string{"backends names what is no backend of the contract: orders. There are external; add it to x-sekisho-backends, or take it out here."},
 		},
 		{
 			name: "backends, misspelt",

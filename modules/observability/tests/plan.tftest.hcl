@@ -16,8 +16,8 @@ variables {
       dynamodb_write_unit     = "0.625 / 1000000", dynamodb_read_unit = "0.125 / 1000000", logs_ingested_gb = "0.5", data_out_gb = "0.09"
     }
   }
-  tables     = { accounts = "demo-accounts", usage = "demo-usage" }
-  alarms     = { topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"] }
+  tables = { accounts = "demo-accounts", usage = "demo-usage" }
+  alarms = { topic_arns = ["arn:aws:sns:us-east-1:123456789012:demo-money"] }
 }
 
 run "dashboard_and_alarms" {
