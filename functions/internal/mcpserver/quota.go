@@ -35,9 +35,17 @@ func (s *server) quotaMeta(x *exchange) mcp.Meta {
 	now := s.Now()
 	figures := map[usage.Window]quota{}
 	for _, q := range quotas {
-		// The wait was rounded up to whole seconds.
-		reset := usage.FormatReset(now.Add(q.Reset).Truncate(time.Second))
-		figures[q.Window] = quota{Limit: q.Limit, Remaining: q.Remaining, ResetAt: reset}
+		figures[q.Window] = quota{Limit: q.Limit, Remaining: q.Remaining, ResetAt: usage.FormatReset(resetOf(q, now))}
 	}
 	return mcp.Meta{metaQuota: figures}
+}
+
+// resetOf undoes that the wait was rounded up to whole seconds, a moment ago: months and days end at
+// midnight.
+func resetOf(q usage.Quota, now time.Time) time.Time {
+	at := now.Add(q.Reset)
+	if q.Window == usage.PerSecond {
+		return at.Truncate(time.Second)
+	}
+	return at.Round(time.Minute)
 }
