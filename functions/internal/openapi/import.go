@@ -247,9 +247,14 @@ func hostName(host string) string {
 	return strings.Join(labels, "_")
 }
 
-// place finds the backend of each operation: those with servers of their own have another.
+// place finds the backend of each operation: those with servers of their own have another. Where all
+// have, the first one's is the description's.
 func (im *importer) place(tools []*tool) {
 	home := im.doc.server(im.doc.root.list("servers"))
+	own := func(t *tool) bool { return len(t.op.servers) > 0 && im.doc.server(t.op.servers) != home }
+	if len(tools) > 0 && !slices.ContainsFunc(tools, func(t *tool) bool { return !own(t) }) {
+		home = im.doc.server(tools[0].op.servers)
+	}
 	im.backends = map[string]string{im.backend: home}
 	byURL := map[string]string{home: im.backend}
 	for _, t := range tools {
