@@ -25,7 +25,7 @@ var allFaults = func() (kinds []fault) {
 func seeds(t *testing.T) uint64 {
 	text := os.Getenv("SEKISHO_FAULT_SEEDS")
 	if text == "" {
-		return 300
+		return 200 // make prove runs 10,000
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
