@@ -167,6 +167,9 @@ type MockIntegration struct {
 	} `json:"responses"`
 }
 
+// ListedName is a tool's name as lists have it by default: some hosts refuse dots.
+func ListedName(id string) string { return strings.ReplaceAll(id, ".", "_") }
+
 // Operation finds an operation by its ID; nil if there is none.
 func (a *API) Operation(id string) *Operation { return a.byID[id] }
 

@@ -326,7 +326,7 @@ func (m merger) checkBackendOperation(op, ours map[string]any, backend string) e
 func (m merger) checkNames() error {
 	owner := map[string]string{}
 	enter := func(id, where string) error {
-		name := strings.ReplaceAll(id, ".", "_")
+		name := ListedName(id)
 		if len(name) > MaxToolName {
 			return fmt.Errorf("%s: %s has %d characters, and a tool's name at most %d: shorten the operationId", where, name, len(name), MaxToolName)
 		}

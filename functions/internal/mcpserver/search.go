@@ -256,7 +256,7 @@ func (s *server) suggest(x *exchange, name string) []string {
 	}
 	near := name
 	if s.ToolNames != Canonical {
-		near = underscore(name)
+		near = contract.ListedName(name)
 	}
 	suggested := spelling.Nearest(near, names, mostNear)
 	if len(suggested) == 0 {

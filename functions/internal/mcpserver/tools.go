@@ -62,7 +62,7 @@ func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 	}
 	slices.SortFunc(set.all, func(a, b *tool) int { return cmp.Compare(a.name, b.name) })
 	for _, t := range set.all {
-		for _, name := range slices.Compact([]string{t.name, underscore(t.name)}) {
+		for _, name := range slices.Compact([]string{t.name, contract.ListedName(t.name)}) {
 			if other := set.byName[name]; other != nil {
 				return nil, fmt.Errorf("mcpserver: the tools %s and %s would share the name %s", other.name, t.name, name)
 			}
@@ -73,7 +73,7 @@ func newToolSet(api *contract.API, names ToolNames) (*toolSet, error) {
 	for _, t := range set.all {
 		t.listed = t.name
 		if names != Canonical {
-			t.listed = underscore(t.name)
+			t.listed = contract.ListedName(t.name)
 		}
 		t.entry = sync.OnceValues(func() (*entry, error) {
 			made, err := t.newEntry(set.names)
@@ -96,12 +96,10 @@ func (s *toolSet) renamer(names ToolNames) *strings.Replacer {
 	longest := slices.SortedFunc(slices.Values(s.all), func(a, b *tool) int { return cmp.Compare(len(b.name), len(a.name)) })
 	var pairs []string
 	for _, t := range longest {
-		pairs = append(pairs, t.name, underscore(t.name))
+		pairs = append(pairs, t.name, contract.ListedName(t.name))
 	}
 	return strings.NewReplacer(pairs...)
 }
-
-func underscore(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 func newOperationTool(op *contract.Operation) *tool {
 	return &tool{

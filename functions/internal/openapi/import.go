@@ -177,7 +177,7 @@ func (im *importer) choose(ops []*operation) []*tool {
 // names makes them unique in every form that hosts list them in, and keeps those that an
 // earlier import gave.
 func (im *importer) names(tools []*tool) {
-	listed := func(t *tool) string { return strings.ReplaceAll(t.id(), ".", "_") }
+	listed := func(t *tool) string { return contract.ListedName(t.id()) }
 	count, taken := map[string]int{}, im.before.names()
 	for _, t := range tools {
 		if category, name, ok := im.before.nameOf(t.op.key); ok {
@@ -377,7 +377,7 @@ func newFilter(text string) (func(*operation, string) bool, error) {
 		return func(op *operation, _ string) bool { return glob.MatchString(op.path) }, nil
 	case by == "name":
 		return func(op *operation, id string) bool {
-			return glob.MatchString(id) || glob.MatchString(strings.ReplaceAll(id, ".", "_")) || glob.MatchString(op.id)
+			return glob.MatchString(id) || glob.MatchString(contract.ListedName(id)) || glob.MatchString(op.id)
 		}, nil
 	}
 	return nil, fmt.Errorf("%q: choose operations by tag:NAME, path:/PATH or name:NAME, each with * for any text", text)
