@@ -22,7 +22,7 @@ const (
 	DenialMemorySeconds = "SEKISHO_DENIAL_MEMORY_SECONDS"
 	AllowedOrigins      = "SEKISHO_ALLOWED_ORIGINS"
 	ToolNames           = "SEKISHO_TOOL_NAMES"
-	// MCPURL tells the page where MCP is, if it has a door of its own; Elsewhere says only that.
+	// MCPURL tells the page where MCP is, if it has a door of its own; "elsewhere" says only that it has.
 	MCPURL        = "SEKISHO_MCP_URL"
 	Listing       = "SEKISHO_LISTING"
 	ListingTokens = "SEKISHO_LISTING_TOKENS"

@@ -45,7 +45,7 @@ type API struct {
 	byResource map[string]*Operation
 	routes     func() (*Routes[*Operation], error)
 	base       string // the hash of the base that it was merged with
-	sizes      json.RawMessage
+	sizes      func() (map[string]ListSize, error)
 }
 
 // Operation is one method on one path.
@@ -288,7 +288,7 @@ func Parse(doc []byte) (*API, error) {
 		Limits:           r.Limits,
 		Backends:         r.Backends,
 		base:             r.Base,
-		sizes:            r.Sizes,
+		sizes:            sync.OnceValues(func() (map[string]ListSize, error) { return listSizesOf(r.Sizes) }),
 		byID:             map[string]*Operation{},
 		byResource:       map[string]*Operation{},
 	}

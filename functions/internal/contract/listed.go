@@ -17,10 +17,13 @@ type ListSize struct {
 const listSizes = "x-sekisho-list-sizes"
 
 // ListSizes are those of the tools by name. The package mcpserver, which writes the list, measures
-// them where a contract is merged: what only wants the figures can't afford to link it.
-func (a *API) ListSizes() (map[string]ListSize, error) {
-	sizes := map[string]ListSize{}
-	if err := decode(a.sizes, &sizes); err != nil {
+// them where a contract is merged: what only wants the figures can't afford to link it. They are
+// decoded once and shared, so callers must not change them.
+func (a *API) ListSizes() (map[string]ListSize, error) { return a.sizes() }
+
+func listSizesOf(member json.RawMessage) (map[string]ListSize, error) {
+	var sizes map[string]ListSize
+	if err := decode(member, &sizes); err != nil {
 		return nil, fmt.Errorf("contract: %s: %w", listSizes, err)
 	}
 	return sizes, nil
