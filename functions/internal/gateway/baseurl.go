@@ -17,6 +17,10 @@ var host = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1
 // RESTAddress is the stage variable in which an HTTP API says where the REST API is.
 const RESTAddress = "rest_address"
 
+// OAuthAddress is the stage variable in which the OAuth door says what its own address is: scheme
+// and host without a final slash. A request that has it came by that door.
+const OAuthAddress = "oauth_address"
+
 // BaseURL is the URL of the REST API, without a final slash, such as
 // https://abc.execute-api.eu-west-1.amazonaws.com/prod. Where the event came through that API, it
 // is domain and stage or base path as API Gateway has them in requestContext, never as the client
