@@ -22,7 +22,12 @@ locals {
   ]])
   served = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
-  names = toset(concat(["authorizer", "settle"], local.served))
+  names = toset(concat(["authorizer", "settle"], local.served, local.at_oauth_door))
+
+  # The OAuth door's routes, and what is deployed for it alone. A company's own issuer has its own
+  # endpoints.
+  oauth_routes  = { for key, route in local.contract.x-sekisho-oauth-routes : key => route if var.oauth.enabled && (var.oauth.issuer == null || !try(route.own, false)) }
+  at_oauth_door = distinct([for route in values(local.oauth_routes) : route.function if !contains(local.served, route.function)])
 
   # The function that another door than the REST API serves.
   elsewhere = var.mcp.door == "rest" ? null : "mcp"
@@ -43,6 +48,7 @@ locals {
   # What starts a function.
   started_by = merge(
     { for name in toset(local.served) : name => "api" },
+    { for name in local.at_oauth_door : name => "oauth" },
     { authorizer = "authorizer", settle = "log", mcp = "proxy" },
   )
 
@@ -76,7 +82,7 @@ locals {
   # Where mcp dispatches calls itself, it says for itself that the brake is on.
   direct        = var.mcp.dispatch == "direct"
   never_braked  = [for name, function in local.table : name if !function.braked || try(function.spared_in, null) == var.mcp.dispatch]
-  can_be_braked = sort(setsubtract(local.served, local.never_braked))
+  can_be_braked = sort(setsubtract(concat(local.served, local.at_oauth_door), local.never_braked))
 
   # The brake is made after the API, whose ID it is given, so it is not one of local.functions.
   brake = {
@@ -134,8 +140,43 @@ locals {
     ])
   }
 
+  # The OAuth door. Grants lie beside the keys: grant#ID is one, and grants#KEY lists those of a key.
+  # account shows and ends them, oauth makes them, and mcp reads them. With an issuer there are none,
+  # and mcp makes its users, if it may.
+  external_issuer = var.oauth.enabled && var.oauth.issuer != null
+  keeps_grants    = var.oauth.enabled && var.oauth.issuer == null
+  grant_items     = ["grant#*", "grants#*"]
+  grant_writes    = { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items }
+  oauth_issuer    = !local.external_issuer ? {} : { SEKISHO_OAUTH_ISSUER = var.oauth.issuer, SEKISHO_OAUTH_AUDIENCE = var.oauth.audience }
+  makes_users     = local.external_issuer && var.oauth.new_user_plan != null
+  oauth_in_mcp = {
+    environment = merge(local.oauth_issuer, local.makes_users ? { SEKISHO_OAUTH_NEW_USER_PLAN = var.oauth.new_user_plan } : {})
+    statements = !local.makes_users ? [] : [
+      { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = ["key#*", "user#*"] },
+    ]
+  }
+
   # The environment of each function, and its rights beyond its own log.
   definitions = {
+    oauth = local.keeps_grants ? {
+      environment = merge(local.key_cache, {
+        SEKISHO_ACCOUNTS_TABLE       = module.usage.names.accounts
+        SEKISHO_OAUTH_CLIENTS        = jsonencode(var.oauth.clients)
+        SEKISHO_OAUTH_CLIENT_HOSTS   = join(",", var.oauth.client_hosts)
+        SEKISHO_OAUTH_REDIRECT_HOSTS = join(",", var.oauth.redirect_hosts)
+        SEKISHO_OAUTH_REGISTRATION   = tostring(var.oauth.registration)
+        SEKISHO_OAUTH_ACCESS_MINUTES = tostring(var.oauth.access_minutes)
+        SEKISHO_OAUTH_GRANT_DAYS     = tostring(var.oauth.grant_days)
+      })
+      statements = [
+        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
+        local.grant_writes,
+      ]
+      } : {
+      environment = merge(local.oauth_issuer, { SEKISHO_OAUTH_OWN_METADATA = tostring(var.oauth.own_metadata) })
+      statements  = []
+    }
+
     authorizer = local.gate
 
     account = {
@@ -145,10 +186,10 @@ locals {
         SEKISHO_PLANS          = local.plans
         SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
-      statements = [
+      statements = concat([
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
-      ]
+        ], local.keeps_grants ? [local.grant_writes] : [])
     }
 
     # The address of a door is known only after the functions are there, unless it is a domain.
@@ -158,7 +199,7 @@ locals {
 
     mcp = {
       # Collecting only near the limit halves the function's CPU time.
-      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, {
+      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, local.oauth_in_mcp.environment, {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
@@ -167,9 +208,9 @@ locals {
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
-      statements = local.direct ? local.dispatching.statements : [
+      statements = concat(local.oauth_in_mcp.statements, local.direct ? local.dispatching.statements : [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-      ]
+      ])
     }
 
     # A transaction needs the permissions of its parts.

@@ -1,10 +1,7 @@
 locals {
-  # What tells the two tables apart. Whatever expires carries the month in its key, so a
-  # TTL that lags by days costs storage and never correctness.
-  tables = {
-    accounts = { ttl_attribute = null }
-    usage    = { ttl_attribute = "expires_at" }
-  }
+  # TTL lags by days, which costs storage and never correctness: counts that expire carry the month in
+  # their key, and a grant says itself when it ends. Users and keys have no expires_at.
+  tables = toset(["accounts", "usage"])
 
   ceiling = (
     var.max_units_per_second.read == null && var.max_units_per_second.write == null
@@ -27,13 +24,9 @@ resource "aws_dynamodb_table" "this" {
     type = "S"
   }
 
-  dynamic "ttl" {
-    for_each = each.value.ttl_attribute == null ? [] : [each.value.ttl_attribute]
-
-    content {
-      enabled        = true
-      attribute_name = ttl.value
-    }
+  ttl {
+    enabled        = true
+    attribute_name = "expires_at"
   }
 
   point_in_time_recovery {

@@ -23,7 +23,7 @@ type Table struct {
 
 // Accounts and Usage are the two tables.
 var (
-	Accounts = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS}
+	Accounts = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS, TTL: "expires_at"}
 	Usage    = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS, TTL: "expires_at"}
 )
 
