@@ -189,7 +189,7 @@ locals {
       statements = concat([
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
-        ], local.keeps_grants ? [local.grant_writes] : [])
+      ], local.keeps_grants ? [local.grant_writes] : [])
     }
 
     # The address of a door is known only after the functions are there, unless it is a domain.
