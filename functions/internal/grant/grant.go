@@ -46,6 +46,9 @@ const (
 	// Leeway is how long a refresh token that was rotated is answered as before: the answer may
 	// have been lost, or two windows of a host used it at once.
 	Leeway = 10 * time.Second
+	// Retain is how much longer than it lives a store keeps a grant at least, unless its key gets
+	// another: whoever comes with its tokens then hears why they stopped working.
+	Retain = 24 * time.Hour
 	// maxAccess bounds the access tokens that a grant remembers, expired ones included, so that
 	// their holders hear why. The oldest goes first, even if it still works.
 	maxAccess = 5
