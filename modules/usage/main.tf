@@ -1,8 +1,4 @@
 locals {
-  # TTL lags by days, which costs storage and never correctness: counts that expire carry the month in
-  # their key, and a grant says itself when it ends. Users and keys have no expires_at.
-  tables = toset(["accounts", "usage"])
-
   ceiling = (
     var.max_units_per_second.read == null && var.max_units_per_second.write == null
     ? []
@@ -11,7 +7,7 @@ locals {
 }
 
 resource "aws_dynamodb_table" "this" {
-  for_each = local.tables
+  for_each = toset(["accounts", "usage"])
 
   name                        = "${var.name}-${each.key}"
   billing_mode                = "PAY_PER_REQUEST"
@@ -24,6 +20,8 @@ resource "aws_dynamodb_table" "this" {
     type = "S"
   }
 
+  # A TTL that lags by days costs storage and never correctness: whatever is counted carries the
+  # month in its key, and grants say when they end. Users and keys have no such attribute.
   ttl {
     enabled        = true
     attribute_name = "expires_at"

@@ -20,7 +20,7 @@ run "tables" {
   }
 
   assert {
-    condition     = alltrue([for table in aws_dynamodb_table.this : one(table.ttl).attribute_name == "expires_at" && one(table.ttl).enabled])
+    condition     = alltrue([for table in aws_dynamodb_table.this : one(table.ttl).attribute_name == "expires_at"])
     error_message = "Counts and grants expire by expires_at."
   }
 
