@@ -24,6 +24,9 @@ locals {
 
   names = toset(concat(["authorizer", "settle"], local.served, local.at_oauth_door))
 
+  host_name = "^([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}$"
+  redirects = { any = "^[a-z][a-z0-9+.-]*:/[^#\\s]*$", plain = "^http:", loopback = "^http://(127\\.0\\.0\\.1|localhost|\\[::1\\])([:/]|$)" }
+
   # The OAuth door's routes, and what is deployed for it alone. A company's own issuer has its own
   # endpoints.
   oauth_routes  = { for key, route in local.contract.x-sekisho-oauth-routes : key => route if var.oauth.enabled && (var.oauth.issuer == null || !try(route.own, false)) }
@@ -140,25 +143,15 @@ locals {
     ])
   }
 
-  # The OAuth door. Grants lie beside the keys: grant#ID is one, and grants#KEY lists those of a key.
-  # account shows and ends them, oauth makes them, and mcp reads them. With an issuer there are none,
-  # and mcp makes its users, if it may.
-  external_issuer = var.oauth.enabled && var.oauth.issuer != null
+  # The OAuth door. Grants lie beside the keys: grant#ID is one, and grants#KEY lists those of a key. oauth
+  # makes them, account shows and ends them, and mcp reads them. With an issuer there are none, and mcp
+  # makes its users, if it may.
   keeps_grants    = var.oauth.enabled && var.oauth.issuer == null
-  grant_items     = ["grant#*", "grants#*"]
-  grant_writes    = { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items }
-  oauth_issuer    = !local.external_issuer ? {} : { SEKISHO_OAUTH_ISSUER = var.oauth.issuer, SEKISHO_OAUTH_AUDIENCE = var.oauth.audience }
+  external_issuer = var.oauth.enabled && var.oauth.issuer != null
   makes_users     = local.external_issuer && var.oauth.new_user_plan != null
-  oauth_in_mcp = {
-    environment = merge(local.oauth_issuer, local.makes_users ? { SEKISHO_OAUTH_NEW_USER_PLAN = var.oauth.new_user_plan } : {})
-    statements = !local.makes_users ? [] : [
-      { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = ["key#*", "user#*"] },
-    ]
-  }
-
-  # The environment of each function, and its rights beyond its own log.
-  definitions = {
-    oauth = local.keeps_grants ? {
+  grant_items     = ["grant#*", "grants#*"]
+  oauth = {
+    own = {
       environment = merge(local.key_cache, {
         SEKISHO_ACCOUNTS_TABLE       = module.usage.names.accounts
         SEKISHO_OAUTH_CLIENTS        = jsonencode(var.oauth.clients)
@@ -169,13 +162,38 @@ locals {
         SEKISHO_OAUTH_GRANT_DAYS     = tostring(var.oauth.grant_days)
       })
       statements = [
-        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
-        local.grant_writes,
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
+        { actions = ["dynamodb:PutItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items },
       ]
-      } : {
-      environment = merge(local.oauth_issuer, { SEKISHO_OAUTH_OWN_METADATA = tostring(var.oauth.own_metadata) })
+    }
+
+    external = {
+      environment = { SEKISHO_OAUTH_ISSUER = coalesce(var.oauth.issuer, "none"), SEKISHO_OAUTH_OWN_METADATA = tostring(var.oauth.own_metadata) }
       statements  = []
     }
+
+    mcp = {
+      environment = { for name, value in {
+        SEKISHO_OAUTH_ISSUER        = var.oauth.issuer
+        SEKISHO_OAUTH_AUDIENCE      = var.oauth.audience
+        SEKISHO_OAUTH_SCOPE         = var.oauth.scope
+        SEKISHO_OAUTH_NEW_USER_PLAN = var.oauth.new_user_plan
+      } : name => value if local.external_issuer && value != null }
+      statements = [for actions in [["dynamodb:PutItem", "dynamodb:UpdateItem"]] :
+        { actions = actions, resources = [local.table_arns.accounts], leading_keys = ["key#*", "user#*"] } if local.makes_users
+      ]
+    }
+
+    account = {
+      statements = [for actions in [["dynamodb:BatchGetItem", "dynamodb:PutItem"]] :
+        { actions = actions, resources = [local.table_arns.accounts], leading_keys = local.grant_items } if local.keeps_grants
+      ]
+    }
+  }
+
+  # The environment of each function, and its rights beyond its own log.
+  definitions = {
+    oauth = local.external_issuer ? local.oauth.external : local.oauth.own
 
     authorizer = local.gate
 
@@ -189,7 +207,7 @@ locals {
       statements = concat([
         { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
-      ], local.keeps_grants ? [local.grant_writes] : [])
+      ], local.oauth.account.statements)
     }
 
     # The address of a door is known only after the functions are there, unless it is a domain.
@@ -199,7 +217,7 @@ locals {
 
     mcp = {
       # Collecting only near the limit halves the function's CPU time.
-      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, local.oauth_in_mcp.environment, {
+      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, local.oauth.mcp.environment, {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
@@ -208,7 +226,7 @@ locals {
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
-      statements = concat(local.oauth_in_mcp.statements, local.direct ? local.dispatching.statements : [
+      statements = concat(local.oauth.mcp.statements, local.direct ? local.dispatching.statements : [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
       ])
     }

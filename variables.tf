@@ -221,11 +221,12 @@ variable "oauth" {
       - domain: a host name of your own for it, its certificate, and whether the execute-api address is switched off.
       - clients: registered beforehand, by client ID: name, and redirect_uris, one of which a client must name exactly.
       - client_hosts: hosts whose client ID metadata documents are taken; [] for any.
-      - redirect_hosts: hosts that a client may register redirects to by itself; [] for any.
+      - redirect_hosts: hosts that a client may register redirects to by itself, localhost and apps' schemes (cursor:) among them; [] for any.
       - registration: whether clients may register by themselves.
       - access_minutes, grant_days: how long an access token lives, and how long after the sign-in a grant ends.
       - issuer: a company's own authorization server, whose tokens are taken instead; then none of clients, client_hosts and redirect_hosts. Or null.
-      - audience: what its tokens must have as aud.
+      - audience: what its tokens must have as aud; several are separated by commas.
+      - scope: what they must have as scope; null for none.
       - new_user_plan: the plan of a user whom a token names for the first time; null refuses those.
       - own_metadata: whether this door publishes the issuer's metadata, for one that lacks code_challenge_methods_supported, as Cognito's does.
   EOT
@@ -247,6 +248,7 @@ variable "oauth" {
     grant_days     = optional(number, 90)
     issuer         = optional(string)
     audience       = optional(string)
+    scope          = optional(string)
     new_user_plan  = optional(string)
     own_metadata   = optional(bool, false)
   })
@@ -270,16 +272,15 @@ variable "oauth" {
 
   validation {
     condition = alltrue([for id, client in var.oauth.clients :
-      can(regex("^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$", id)) && can(regex("^[^[:cntrl:]]{1,64}$", client.name)) && length(client.redirect_uris) > 0
+      can(regex("^[!-~]{1,128}$", id)) && !startswith(id, "https:") && !startswith(id, "dyn.") && can(regex("^[^[:cntrl:]]{1,64}$", client.name)) && length(client.redirect_uris) > 0
     ])
-    error_message = "oauth.clients takes IDs of 1 to 64 letters, digits, hyphens and underscores, and of each a name of up to 64 characters and at least one of redirect_uris."
+    error_message = "oauth.clients takes IDs of 1 to 128 printable characters that begin neither with https: nor with dyn., and of each a name of up to 64 characters and at least one of redirect_uris."
   }
 
+  # The function knows which schemes are an app's.
   validation {
-    condition = alltrue(flatten([for client in values(var.oauth.clients) : [for uri in client.redirect_uris :
-      can(regex("^(https://[^/#?@\\s]+|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]+)?|[a-z][a-z0-9+-]*\\.[a-z0-9.+-]+:)(/[^#\\s]*)?$", uri))
-    ]]))
-    error_message = "oauth.clients.<id>.redirect_uris takes https:// addresses, http:// ones of 127.0.0.1, localhost and [::1], and private schemes with a dot such as com.example.app:/callback, without a fragment. Not so: ${join(", ", flatten([for client in values(var.oauth.clients) : [for uri in client.redirect_uris : uri if !can(regex("^(https://[^/#?@\\s]+|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]+)?|[a-z][a-z0-9+-]*\\.[a-z0-9.+-]+:)(/[^#\\s]*)?$", uri))]]))}."
+    condition     = alltrue([for uri in flatten(values(var.oauth.clients)[*].redirect_uris) : can(regex(local.redirects.any, uri)) && (!can(regex(local.redirects.plain, uri)) || can(regex(local.redirects.loopback, uri)))])
+    error_message = "oauth.clients.<id>.redirect_uris takes https:// addresses, http:// ones of 127.0.0.1, localhost and [::1], and an app's scheme such as com.example.app:/callback, without a fragment. Not so: ${join(", ", [for uri in flatten(values(var.oauth.clients)[*].redirect_uris) : uri if !(can(regex(local.redirects.any, uri)) && (!can(regex(local.redirects.plain, uri)) || can(regex(local.redirects.loopback, uri))))])}."
   }
 
   validation {
@@ -288,8 +289,11 @@ variable "oauth" {
   }
 
   validation {
-    condition     = alltrue([for host in concat(var.oauth.client_hosts, var.oauth.redirect_hosts) : can(regex("^([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}$", host))])
-    error_message = "oauth.client_hosts and oauth.redirect_hosts take host names such as chatgpt.com: no scheme, no port, no path, no wildcard."
+    condition = alltrue(concat(
+      [for host in var.oauth.client_hosts : can(regex(local.host_name, host))],
+      [for host in var.oauth.redirect_hosts : can(regex(local.host_name, host)) || host == "localhost" || can(regex("^[a-z][a-z0-9+.-]*:$", host))],
+    ))
+    error_message = "oauth.client_hosts and oauth.redirect_hosts take host names such as chatgpt.com, without scheme, port, path and wildcard; redirect_hosts also localhost, and an app's scheme such as cursor: with its colon."
   }
 
   validation {
@@ -306,18 +310,13 @@ variable "oauth" {
   }
 
   validation {
-    condition     = var.oauth.issuer != null || var.oauth.audience == null && var.oauth.new_user_plan == null && !var.oauth.own_metadata
-    error_message = "oauth.audience, new_user_plan and own_metadata go with oauth.issuer: without it people sign in with a key, which has a user and a plan."
+    condition     = var.oauth.issuer != null || var.oauth.audience == null && var.oauth.scope == null && var.oauth.new_user_plan == null && !var.oauth.own_metadata
+    error_message = "oauth.audience, scope, new_user_plan and own_metadata go with oauth.issuer: without it people sign in with a key, which has a user and a plan."
   }
 
   validation {
     condition     = var.oauth.issuer == null || length(var.oauth.clients) + length(var.oauth.client_hosts) + length(var.oauth.redirect_hosts) == 0
     error_message = "oauth.clients, client_hosts and redirect_hosts are for the stack's own authorization server: with oauth.issuer, register clients there."
-  }
-
-  validation {
-    condition     = var.oauth.new_user_plan == null ? true : contains(keys(var.plans), var.oauth.new_user_plan)
-    error_message = "oauth.new_user_plan is ${coalesce(var.oauth.new_user_plan, "null")}, which is not one of plans: ${join(", ", keys(var.plans))}."
   }
 }
 
