@@ -58,9 +58,10 @@ func TestApply(t *testing.T) {
 	t.Run("nothing left", func(t *testing.T) { verifyGone(t) })
 }
 
-// verifyDirect changes the way of calls under the applied stack, and serves that.
+// verifyDirect changes the way of calls under the applied stack, opens the OAuth door beside it, and
+// serves that.
 func verifyDirect(t *testing.T, s *stack.Stack) {
-	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}})
+	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}, "oauth": map[string]any{"enabled": true}})
 	timed(t, "plan", func() error { _, err := direct.Plan(t, t.Context()); return err })
 	timed(t, "apply", func() error { return direct.Apply(t, t.Context()) })
 	outputs, err := direct.Outputs(t, t.Context())
@@ -133,9 +134,9 @@ func verifySecondPlan(t *testing.T, s *stack.Stack) {
 		`module.sekisho.module.usage.aws_dynamodb_table.this["accounts"]`: {"update", "on_demand_throughput"},
 		`module.sekisho.module.usage.aws_dynamodb_table.this["usage"]`:    {"update", "on_demand_throughput"},
 	}
-	functions, err := stack.Functions(root)
+	outputs, err := s.Outputs(t, t.Context())
 	must(t, err)
-	for _, name := range functions {
+	for name := range outputs.Applied.Functions {
 		want[functionModule(name)+"aws_lambda_function.this"] = []string{"update", "logging_config"}
 		// An update publishes a version, which the alias follows.
 		switch name {
