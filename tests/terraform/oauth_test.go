@@ -63,11 +63,18 @@ func TestOAuthDoor(t *testing.T) {
 		for _, name := range []string{
 			`module.spend_alarm.aws_cloudwatch_metric_alarm.this["oauth_short"]`, `module.spend_alarm.aws_cloudwatch_metric_alarm.this["oauth_long"]`,
 			`module.observability.aws_cloudwatch_metric_alarm.this["oauth-refusals"]`, `module.observability.aws_cloudwatch_metric_alarm.this["oauth-failures"]`,
-			`module.function["oauth"].aws_cloudwatch_metric_alarm.this["errors"]`,
+			`module.function["oauth"].aws_cloudwatch_metric_alarm.this["Errors"]`,
 		} {
 			if p.plan.ResourcePlannedValuesMap["module.sekisho."+name] == nil {
 				t.Errorf("there is no %s", name)
 			}
+		}
+	})
+	t.Run("idle cost", func(t *testing.T) {
+		figures, err := readIdle()
+		must(t, err)
+		if more := p.idle().AlarmMetrics - figures.AlarmMetrics; more != figures.OAuthAlarmMetrics {
+			t.Errorf("its alarms read %d metrics, and %s has %d", more, idleFigures, figures.OAuthAlarmMetrics)
 		}
 	})
 	t.Run("brake", func(t *testing.T) {
