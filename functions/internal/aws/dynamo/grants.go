@@ -47,10 +47,23 @@ func (s grants) Create(ctx context.Context, g grant.Grant) error {
 		case cancelled == nil:
 			return true, nil
 		case failed(cancelled[0]):
-			return true, fmt.Errorf("grant %s: %w", g.ID, grant.ErrExists)
+			return true, s.created(ctx, g.ID, i)
 		}
 		return false, nil // another grant was added: start over
 	})
+}
+
+// created says whether the grant that is in the way is the one to create, written by an attempt
+// whose answer was lost.
+func (s grants) created(ctx context.Context, id string, wanted item) error {
+	stored, err := s.get(ctx, s.tables.Accounts, grantPrefix+id)
+	if err != nil {
+		return fmt.Errorf("read grant %s: %w", id, err)
+	}
+	if stored.text("state") == wanted.text("state") {
+		return nil
+	}
+	return fmt.Errorf("grant %s: %w", id, grant.ErrExists)
 }
 
 // listWith makes the write that replaces the list of a key's grants with those that are live and
