@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sekisho/functions/internal/grant"
+	"sekisho/functions/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sekisho": main}) }
@@ -40,23 +41,12 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// signIn signs an app in with the only key, as the authorization server does, and returns the ID
-// of the grant.
+// signIn signs an app in with the only key, and returns the ID of the grant.
 func signIn(ctx context.Context, st *stores, client grant.Client) (string, error) {
 	keys, err := st.Accounts().Keys(ctx, "")
 	if err != nil || len(keys) != 1 {
 		return "", fmt.Errorf("%d keys, want one: %w", len(keys), err)
 	}
-	g, code, err := grant.New(grant.Request{KeyID: keys[0].ID, Client: client, Lasts: 90 * 24 * time.Hour}, time.Now())
-	if err != nil {
-		return "", err
-	}
-	if err := st.Grants().Create(ctx, g); err != nil {
-		return "", err
-	}
-	_, err = grant.Change(ctx, st.Grants(), g.ID, func(g grant.Grant) (grant.Grant, error) {
-		g, _, err := g.Redeem(code, time.Hour, time.Now())
-		return g, err
-	})
+	g, _, err := storetest.SignIn(ctx, st.Grants(), grant.Request{KeyID: keys[0].ID, Client: client, Lasts: 90 * 24 * time.Hour}, time.Now())
 	return g.ID, err
 }

@@ -325,7 +325,7 @@ func TestRoundTrips(t *testing.T) {
 		{"the first grant", func() error { return s.Grants().Create(t.Context(), first) }, "GetItem TransactWriteItems"},
 		{"another grant", func() error { return s.Grants().Create(t.Context(), second) }, "GetItem BatchGetItem TransactWriteItems"},
 		{"grant", func() error { _, err := s.Grants().Grant(t.Context(), first.ID); return err }, "GetItem"},
-		{"the end of a grant", func() error { _, err := grant.End(t.Context(), s.Grants(), first.ID, start); return err }, "GetItem PutItem"},
+		{"the end of a grant", func() error { _, err := grant.End(t.Context(), s.Grants(), first.ID, start); return err }, "GetItem UpdateItem"},
 		{"the end of a grant again", func() error { _, err := grant.End(t.Context(), s.Grants(), first.ID, start); return err }, "GetItem"},
 		{"grants", func() error { _, err := s.Grants().Grants(t.Context(), "key_a", "key_b"); return err }, "BatchGetItem BatchGetItem"},
 		{"no grants", func() error { _, err := s.Grants().Grants(t.Context(), "key_c"); return err }, "BatchGetItem"},

@@ -126,12 +126,14 @@ func (s grants) Put(ctx context.Context, g grant.Grant) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{
+	// An update of all but the key, where a put would do: it needs no right to add items.
+	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                           &s.tables.Accounts,
-		Item:                                i,
+		Key:                                 key(grantPrefix + g.ID),
+		UpdateExpression:                    aws.String("SET #state = :state, #v = :next, #end = :end"),
 		ConditionExpression:                 aws.String("#v = :v"),
-		ExpressionAttributeNames:            map[string]string{"#v": "v"},
-		ExpressionAttributeValues:           item{":v": number(g.Version)},
+		ExpressionAttributeNames:            map[string]string{"#state": "state", "#v": "v", "#end": expiresAt},
+		ExpressionAttributeValues:           item{":state": i["state"], ":next": i["v"], ":end": i[expiresAt], ":v": number(g.Version)},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	stored, lost := conditionFailed(err)
