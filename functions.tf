@@ -163,7 +163,7 @@ locals {
       })
       statements = [
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
-        { actions = ["dynamodb:PutItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items },
+        { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items },
       ]
     }
 
@@ -183,12 +183,6 @@ locals {
         { actions = actions, resources = [local.table_arns.accounts], leading_keys = ["key#*", "user#*"] } if local.makes_users
       ]
     }
-
-    account = {
-      statements = [for actions in [["dynamodb:BatchGetItem", "dynamodb:PutItem"]] :
-        { actions = actions, resources = [local.table_arns.accounts], leading_keys = local.grant_items } if local.keeps_grants
-      ]
-    }
   }
 
   # The environment of each function, and its rights beyond its own log.
@@ -204,10 +198,10 @@ locals {
         SEKISHO_PLANS          = local.plans
         SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
-      statements = concat([
-        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
+      statements = [
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
-      ], local.oauth.account.statements)
+      ]
     }
 
     # The address of a door is known only after the functions are there, unless it is a domain.

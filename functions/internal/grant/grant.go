@@ -9,6 +9,7 @@
 package grant
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -61,6 +62,17 @@ type Client struct {
 	// client document, or of its redirect.
 	Name string `json:"name,omitempty"`
 	Host string `json:"host,omitempty"`
+}
+
+// String says which app it is, for people: what it calls itself, and where it is known to be from.
+func (c Client) String() string {
+	switch {
+	case c.Name == "":
+		return cmp.Or(c.Host, c.ID)
+	case c.Host == "":
+		return c.Name
+	}
+	return c.Name + " (" + c.Host + ")"
 }
 
 // Grant is what is stored of one sign-in. Times are UTC, in milliseconds.

@@ -47,10 +47,23 @@ func (s grants) Create(ctx context.Context, g grant.Grant) error {
 		case cancelled == nil:
 			return true, nil
 		case failed(cancelled[0]):
-			return true, fmt.Errorf("grant %s: %w", g.ID, grant.ErrExists)
+			return true, s.created(ctx, g.ID, i)
 		}
 		return false, nil // another grant was added: start over
 	})
+}
+
+// created says whether the grant that is in the way is the one to create, written by an attempt
+// whose answer was lost.
+func (s grants) created(ctx context.Context, id string, wanted item) error {
+	stored, err := s.get(ctx, s.tables.Accounts, grantPrefix+id)
+	if err != nil {
+		return fmt.Errorf("read grant %s: %w", id, err)
+	}
+	if stored.text("state") == wanted.text("state") {
+		return nil
+	}
+	return fmt.Errorf("grant %s: %w", id, grant.ErrExists)
 }
 
 // listWith makes the write that replaces the list of a key's grants with those that are live and
@@ -113,12 +126,14 @@ func (s grants) Put(ctx context.Context, g grant.Grant) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{
+	// An update of all but the key, where a put would do: it needs no right to add items.
+	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                           &s.tables.Accounts,
-		Item:                                i,
+		Key:                                 key(grantPrefix + g.ID),
+		UpdateExpression:                    aws.String("SET #state = :state, #v = :next, #end = :end"),
 		ConditionExpression:                 aws.String("#v = :v"),
-		ExpressionAttributeNames:            map[string]string{"#v": "v"},
-		ExpressionAttributeValues:           item{":v": number(g.Version)},
+		ExpressionAttributeNames:            map[string]string{"#state": "state", "#v": "v", "#end": expiresAt},
+		ExpressionAttributeValues:           item{":state": i["state"], ":next": i["v"], ":end": i[expiresAt], ":v": number(g.Version)},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	stored, lost := conditionFailed(err)

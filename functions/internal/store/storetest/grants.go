@@ -48,17 +48,27 @@ func newGrant(t *testing.T, keyID string, now time.Time) (grant.Grant, grant.Tok
 	return g, code
 }
 
-// signIn stores a grant whose code was redeemed.
+// SignIn stores a grant whose code was redeemed, for an access token that works an hour.
+func SignIn(ctx context.Context, s grant.Store, r grant.Request, now time.Time) (grant.Grant, grant.Pair, error) {
+	g, code, err := grant.New(r, now)
+	if err != nil {
+		return g, grant.Pair{}, err
+	}
+	if err := s.Create(ctx, g); err != nil {
+		return g, grant.Pair{}, err
+	}
+	var pair grant.Pair
+	g, err = grant.Change(ctx, s, g.ID, func(g grant.Grant) (grant.Grant, error) {
+		changed, p, err := g.Redeem(code, time.Hour, now)
+		pair = p
+		return changed, err
+	})
+	return g, pair, err
+}
+
 func signIn(t *testing.T, s grant.Store, keyID string) (grant.Grant, grant.Pair) {
 	t.Helper()
-	g, code := newGrant(t, keyID, at)
-	do(t, s.Create(t.Context(), g))
-	var pair grant.Pair
-	g, err := grant.Change(t.Context(), s, g.ID, func(g grant.Grant) (grant.Grant, error) {
-		g, p, err := g.Redeem(code, time.Hour, at)
-		pair = p
-		return g, err
-	})
+	g, pair, err := SignIn(t.Context(), s, grant.Request{KeyID: keyID, Lasts: 90 * 24 * time.Hour}, at)
 	do(t, err)
 	return g, pair
 }
