@@ -146,7 +146,6 @@ locals {
   # The OAuth door. Grants lie beside the keys: grant#ID is one, and grants#KEY lists those of a key. oauth
   # makes them, account shows and ends them, and mcp reads them. With an issuer there are none, and mcp
   # makes its users, if it may.
-  keeps_grants    = var.oauth.enabled && var.oauth.issuer == null
   external_issuer = var.oauth.enabled && var.oauth.issuer != null
   makes_users     = local.external_issuer && var.oauth.new_user_plan != null
   grant_items     = ["grant#*", "grants#*"]
