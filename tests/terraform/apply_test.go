@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -69,9 +70,14 @@ func verifyDirect(t *testing.T, s *stack.Stack) {
 	if got := outputs.Applied.Functions["mcp"].Environment["SEKISHO_DISPATCH"]; got != "direct" {
 		t.Fatalf("mcp dispatches %q", got)
 	}
+	if !oauthAddress.MatchString(outputs.OAuthURL) {
+		t.Errorf("people sign in at %q", outputs.OAuthURL)
+	}
 	verifySecondPlan(t, direct)
 	verifyServed(t, direct, outputs)
 }
+
+var oauthAddress = regexp.MustCompile(`^https://[a-z0-9]+\.execute-api\.us-east-1\.amazonaws\.com/mcp$`)
 
 // TestAccount applies and destroys what exists once per account.
 func TestAccount(t *testing.T) {

@@ -97,7 +97,7 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 	case cost.Failed:
 		code = "0000000"
 	}
-	key := w.key(plan, strings.ReplaceAll(kind.String(), " ", "-"))
+	key := w.credential(kind.Via, plan, strings.ReplaceAll(kind.String(), " ", "-"))
 	if kind.Outcome == cost.Denied {
 		w.call(kind.Via, key, "1000001") // uses up the plan's only call
 	}
