@@ -102,8 +102,8 @@ func TestNamesOfKeys(t *testing.T) {
 	for name, good := range map[string]bool{
 		"": true,
 		"Yūki’s laptop — 東京　本社, =1+1":   true,
-		strings.Repeat("京", mostName):   true,
-		strings.Repeat("a", mostName+1): false,
+		strings.Repeat("京", MaxName):   true,
+		strings.Repeat("a", MaxName+1): false,
 		"red \x1b[31m":                  false,
 		"two\nlines":                    false,
 		"a\tcolumn":                     false,
