@@ -61,6 +61,12 @@ func (e *UnknownSubjectError) Error() string {
 	return fmt.Sprintf("subject %s of %s has no key", e.Subject, e.Issuer)
 }
 
+// Command gives the subject a key. The subject is quoted for a shell, since its owner may have chosen it.
+func (e *UnknownSubjectError) Command() string {
+	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	return "sekisho keys create --user NAME --issuer " + quote(e.Issuer) + " --sub " + quote(e.Subject)
+}
+
 // ScopeError says that a good token lacks the scope.
 type ScopeError struct{ Scope string }
 
