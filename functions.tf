@@ -146,7 +146,7 @@ locals {
         SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
       statements = [
-        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
       ]
     }

@@ -13,9 +13,9 @@ import (
 
 type keysCmd struct {
 	Create keysCreateCmd `cmd:"" help:"Create a key and show it once."`
-	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets."`
-	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key now."`
-	Rotate keysRotateCmd `cmd:"" help:"Replace a key with a new one that keeps its user, meter and settings."`
+	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets, or the apps that signed in with them."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key now, or sign out an app."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace a key with a new one that keeps its user, meter and settings. Apps sign in anew."`
 }
 
 type keysCreateCmd struct {
@@ -62,11 +62,15 @@ func (c keysCreateCmd) ensureUser(ctx context.Context, r account.Keyring) error 
 
 type keysListCmd struct {
 	storeFlags
-	User string `help:"List only this user's keys." placeholder:"ID"`
-	JSON bool   `name:"json" help:"Print JSON."`
+	User   string `help:"List only this user's keys." placeholder:"ID"`
+	Grants bool   `help:"List the apps that signed in with the keys, instead of the keys."`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 func (c keysListCmd) Run(ctx context.Context, s streams) error {
+	if c.Grants {
+		return c.listGrants(ctx, s)
+	}
 	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
 		keys, err := r.Store.Keys(ctx, c.User)
 		if err != nil {
@@ -89,10 +93,17 @@ func (c keysListCmd) Run(ctx context.Context, s streams) error {
 
 type keysRevokeCmd struct {
 	storeFlags
-	ID string `arg:"" name:"key-id" help:"ID of the key, as keys list shows it."`
+	ID    string `arg:"" optional:"" name:"key-id" help:"ID of the key, as keys list shows it."`
+	Grant string `help:"Sign out one app only: the ID of its grant, as keys list --grants shows it." placeholder:"ID"`
 }
 
 func (c keysRevokeCmd) Run(ctx context.Context, s streams) error {
+	switch {
+	case (c.ID == "") == (c.Grant == ""):
+		return badUsage(errors.New("give the ID of a key, or --grant with that of a grant"))
+	case c.Grant != "":
+		return c.endGrant(ctx, s)
+	}
 	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
 		if err := r.RevokeKey(ctx, c.ID); err != nil {
 			return err
@@ -143,12 +154,17 @@ func (c planSetCmd) Run(ctx context.Context, s streams) error {
 }
 
 func withKeyring(ctx context.Context, f storeFlags, do func(account.Keyring) error) error {
+	return withStores(ctx, f, func(st *stores) error {
+		return do(account.Keyring{Store: st.Accounts(), Plans: st.plans, Now: time.Now})
+	})
+}
+
+func withStores(ctx context.Context, f storeFlags, do func(*stores) error) error {
 	st, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
-	err = do(account.Keyring{Store: st.Accounts(), Plans: st.plans, Now: time.Now})
-	return errors.Join(err, st.close())
+	return errors.Join(do(st), st.close())
 }
 
 // keyRow is a key in a listing.
