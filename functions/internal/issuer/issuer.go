@@ -42,8 +42,8 @@ type Config struct {
 // Keys looks keys up by their IDs; see account.Authenticator.
 type Keys interface {
 	ByID(ctx context.Context, id string) (account.Key, error)
-	// Forget has the next look-up of a key ask the store.
-	Forget(id string)
+	// Reread is ByID past what is remembered.
+	Reread(ctx context.Context, id string) (account.Key, error)
 }
 
 // InvalidError refuses a token. Its text is for the caller. It is an account.ErrNotFound.
@@ -181,15 +181,13 @@ func (a *Authenticator) firstSight(ctx context.Context, subject, source string) 
 	if _, err := a.Keyring.CreateUser(ctx, user, a.NewUserPlan); err != nil && !errors.Is(err, account.ErrExists) {
 		return account.Key{}, err
 	}
-	key, err := a.Keyring.AddKey(ctx, h, user, KeyName(a.Issuer, subject))
-	a.Keys.Forget(h.ID())
-	if errors.Is(err, account.ErrExists) {
-		return a.Keys.ByID(ctx, h.ID())
-	}
-	if err == nil {
+	switch _, err := a.Keyring.AddKey(ctx, h, user, KeyName(a.Issuer, subject)); {
+	case err == nil:
 		a.made.Allow(source, a.Now())
+	case !errors.Is(err, account.ErrExists):
+		return account.Key{}, err
 	}
-	return key, err
+	return a.Keys.Reread(ctx, h.ID())
 }
 
 // metadataURLs are where an issuer may describe itself: OpenID Connect Discovery, section 4, then

@@ -1,7 +1,6 @@
 package issuer
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -56,17 +55,6 @@ type world struct {
 	*Authenticator
 }
 
-// Forget and ByID make the store itself the world's Keys.
-func (w *world) Forget(string) {}
-
-func (w *world) ByID(ctx context.Context, id string) (account.Key, error) {
-	k, err := w.store.Accounts().Key(ctx, id)
-	if err == nil && !k.Active(w.now) {
-		err = account.ErrInactive
-	}
-	return k, err
-}
-
 func newWorld(t *testing.T, change func(*Config)) *world {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sekisho.db"))
@@ -80,7 +68,8 @@ func newWorld(t *testing.T, change func(*Config)) *world {
 	w.url = server.URL + "/pool"
 	clock := func() time.Time { return w.now }
 	w.ring = account.Keyring{Store: store.Accounts(), Plans: account.Plans{"free": usage.PerMonth(5), "paid": usage.PerMonth(50)}, Now: clock}
-	c := Config{Issuer: w.url, Audiences: []string{"https://mcp.example/mcp", "client-1"}, Keys: w, Keyring: w.ring, Now: clock}
+	keys := account.NewAuthenticator(store.Accounts(), clock, account.DefaultKeyCache)
+	c := Config{Issuer: w.url, Audiences: []string{"https://mcp.example/mcp", "client-1"}, Keys: keys, Keyring: w.ring, Now: clock}
 	if change != nil {
 		change(&c)
 	}
@@ -272,6 +261,7 @@ func TestSubjects(t *testing.T) {
 	if err := w.ring.RevokeKey(t.Context(), first.ID); err != nil {
 		t.Fatal(err)
 	}
+	w.now = w.now.Add(account.DefaultKeyCache)
 	if _, _, err := w.authenticate(w.token(nil)); !errors.Is(err, account.ErrInactive) {
 		t.Errorf("a revoked key: %v", err)
 	}

@@ -242,8 +242,12 @@ func (c *Config) direct(rt boot.Runtime, open store.Open, platform Platform) err
 		return err
 	}
 	gate.Free = nil // the server bounds what is free, whoever serves it
-	c.Authenticator, c.Direct = gate.Keys, &Direct{Gate: gate, Refunds: s.Usage()}
-	if c.OAuth, err = oauthFromEnv(rt, s); err != nil {
+	keys, err := admission.KeysFromEnv(rt, s)
+	if err != nil {
+		return err
+	}
+	c.Authenticator, c.Direct = keys, &Direct{Gate: gate, Refunds: s.Usage()}
+	if c.OAuth, err = oauthFromEnv(rt, s, keys); err != nil {
 		return err
 	}
 	names, err := rt.Env.Names(boot.Functions)

@@ -9,12 +9,15 @@ import (
 	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/admission"
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/issuer"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/store"
 )
 
 // OAuth is what a server needs for requests by the OAuth door. A request comes by it if its event
@@ -23,6 +26,23 @@ type OAuth struct {
 	Tokens Tokens
 	// Scope that a client should ask for; "" leaves it to the metadata.
 	Scope string
+}
+
+// oauthFromEnv takes the tokens of an external issuer if the environment names one, else those of
+// our own authorization server.
+func oauthFromEnv(rt boot.Runtime, s store.Store, keys *account.Authenticator) (*OAuth, error) {
+	external, err := issuer.FromEnv(rt, keys, s.Accounts())
+	if err != nil {
+		return nil, err
+	}
+	if external != nil {
+		return &OAuth{Tokens: issued{external}, Scope: external.Scope}, nil
+	}
+	own, err := admission.GrantsFromEnv(rt, s, keys)
+	if err != nil {
+		return nil, err
+	}
+	return &OAuth{Tokens: grants{own}}, nil
 }
 
 // Tokens finds who an access token is of. The error is one of account.Authenticator, of package
@@ -38,11 +58,18 @@ type SignedIn struct {
 	Grant string
 	// Client is the ID of the app that signed in.
 	Client string
+	// Resource is the address that the token is for; "" if that was checked before.
+	Resource string
 }
 
 // mostClient is how much of a client's ID is logged and shown: a URL as a rule, but a registration
 // that nobody stores is in its ID, whole.
 const mostClient = 120
+
+// allows: the token is for the door with this address, or for a path below it (RFC 8707).
+func (s SignedIn) allows(door string) bool {
+	return s.Resource == "" || s.Resource == door || strings.HasPrefix(s.Resource, door+"/")
+}
 
 // fields are none by the other doors.
 func (s SignedIn) fields() []zap.Field {
@@ -88,6 +115,9 @@ func (s *server) authenticateToken(x *exchange, door string) *refusal {
 	}
 	x.signedIn, err = s.OAuth.Tokens.Authenticate(x.context(), token, gateway.Source(x.request.RemoteAddr))
 	x.key = x.signedIn.Key
+	if err == nil && !x.signedIn.allows(door) {
+		return c.refuse(x, problem.New(problem.TokenRefused, "The access token is for another address."), true)
+	}
 	if err == nil {
 		return nil
 	}
@@ -194,7 +224,7 @@ type grants struct{ *grant.Authenticator }
 
 func (t grants) Authenticate(ctx context.Context, token, source string) (SignedIn, error) {
 	key, g, err := t.Authenticator.Authenticate(ctx, token, source)
-	return SignedIn{Key: key, Grant: g.ID, Client: g.Client.ID}, err
+	return SignedIn{Key: key, Grant: g.ID, Client: g.Client.ID, Resource: g.Resource}, err
 }
 
 // issued are the tokens of an external issuer.
