@@ -72,14 +72,24 @@ func (a *Authenticator) Authenticate(ctx context.Context, text, source string) (
 func (a *Authenticator) ByID(ctx context.Context, id string) (Key, error) {
 	now := a.now()
 	f, ok := a.cache.At(id, now)
-	if !ok {
-		var err error
-		if f, err = a.read(ctx, id, now); err != nil {
-			return Key{}, err
-		}
-	}
-	if f.err != nil {
+	switch {
+	case !ok:
+		return a.Reread(ctx, id)
+	case f.err != nil:
 		return Key{}, f.err
+	}
+	return active(f.key, now)
+}
+
+// Reread is ByID past the cache, for whoever knows that the key has changed.
+func (a *Authenticator) Reread(ctx context.Context, id string) (Key, error) {
+	now := a.now()
+	f, err := a.read(ctx, id, now)
+	if err == nil {
+		err = f.err
+	}
+	if err != nil {
+		return Key{}, err
 	}
 	return active(f.key, now)
 }

@@ -28,6 +28,14 @@ const (
 	ListingTokens = "SEKISHO_LISTING_TOKENS"
 	LogLevel      = "SEKISHO_LOG_LEVEL"
 
+	// OAuthIssuer is whose tokens mcp takes at the OAuth door, instead of those of grants; one of
+	// OAuthAudience must be theirs, and OAuthScope among their scopes if it is set. OAuthNewUserPlan
+	// is the plan of the users that are made of unknown subjects; without it none are.
+	OAuthIssuer      = "SEKISHO_OAUTH_ISSUER"
+	OAuthAudience    = "SEKISHO_OAUTH_AUDIENCE"
+	OAuthScope       = "SEKISHO_OAUTH_SCOPE"
+	OAuthNewUserPlan = "SEKISHO_OAUTH_NEW_USER_PLAN"
+
 	// Streaming says that the function is invoked for streams only, by a function URL or by a
 	// REST API with response streaming.
 	Streaming = "SEKISHO_STREAMING"
