@@ -42,6 +42,7 @@ var checks = map[string]func(p planned) []string{
 	"functions":         checkFunctions,
 	"tables":            checkTables,
 	"idle cost":         checkIdle,
+	"no OAuth door":     checkNoOAuth,
 }
 
 // variables of the plan that is checked: those of envs/dev, and a backend and a monitor of
