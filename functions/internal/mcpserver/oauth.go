@@ -143,7 +143,7 @@ func accessToken(h http.Header) (string, error) {
 	})
 }
 
-const keyAtOAuthDoor = "An API key was sent to an address that takes none."
+const keyAtOAuthDoor = "An API key was sent."
 
 // notToken says to a caller that did send something why it was not taken.
 func notToken(h http.Header, err error) string {
