@@ -148,20 +148,14 @@ module "oauth_door" {
   name     = "${var.name}-oauth"
   kind     = "http"
   location = local.location
-  throttle = { rate_per_second = var.api.throttle.rate_per_second, burst = var.api.throttle.burst }
+  throttle = { rate_per_second = local.oauth_door.rate_per_second, burst = local.oauth_door.burst }
   domain   = var.oauth.domain
 
   functions        = local.behind_doors
   variables        = { rest_address = module.api.url }
   address_variable = "oauth_address"
 
-  routes = {
-    for key, route in local.oauth_routes : key => {
-      function        = route.function
-      rate_per_second = can(route.rate_per_second) ? local.oauth_ceilings[key].rate_per_second : null
-      burst           = can(route.burst) ? local.oauth_ceilings[key].burst : null
-    }
-  }
+  routes = local.oauth_door.routes
 }
 
 locals {
@@ -180,6 +174,19 @@ locals {
       function        = route.function
       rate_per_second = !can(route.rate_per_second) ? var.api.throttle.rate_per_second : var.api.throttle.rate_per_second == -1 ? route.rate_per_second : min(route.rate_per_second, var.api.throttle.rate_per_second)
       burst           = !can(route.burst) ? var.api.throttle.burst : var.api.throttle.burst == -1 ? route.burst : min(route.burst, var.api.throttle.burst)
+    }
+  }
+
+  # As the door is made: a route that is not throttled by itself has the throttle of the API.
+  oauth_door = {
+    rate_per_second = var.api.throttle.rate_per_second
+    burst           = var.api.throttle.burst
+    routes = {
+      for key, route in local.oauth_routes : key => {
+        function        = route.function
+        rate_per_second = can(route.rate_per_second) ? local.oauth_ceilings[key].rate_per_second : null
+        burst           = can(route.burst) ? local.oauth_ceilings[key].burst : null
+      }
     }
   }
 

@@ -141,6 +141,7 @@ output "applied" {
     access_log_format = module.api.access_log_format
     throttle          = module.api.throttle
     door              = local.door
+    oauth             = var.oauth.enabled ? local.oauth_door : null
     functions         = { for name, function in merge(module.function, { brake = module.brake }) : name => merge(function.applied, { name = function.name }) }
   }
 }

@@ -453,6 +453,11 @@ run "oauth" {
   }
 
   assert {
+    condition     = jsonencode([for key in ["ANY /mcp", "ANY /token"] : output.applied.oauth.routes[key]]) == jsonencode([{ function = "mcp", rate_per_second = null, burst = null }, { function = "oauth", rate_per_second = 7, burst = 20 }]) && output.applied.oauth.burst == 30
+    error_message = "The laptop is told what was applied: /mcp has the throttle of the API."
+  }
+
+  assert {
     condition     = length([for name, value in output.applied.functions.mcp.environment : name if startswith(name, "SEKISHO_OAUTH_")]) == 0
     error_message = "mcp knows the door by its stage variable alone."
   }

@@ -20,7 +20,6 @@ import (
 	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
@@ -30,7 +29,6 @@ import (
 	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
-	"sekisho/functions/internal/laptop/httpapi"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/money/cost"
 	"sekisho/functions/internal/store/storetest"
@@ -143,13 +141,13 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	if via != cost.MCP {
 		w.openDoor(via, &config, env)
 	}
+	if via == cost.OAuth {
+		w.openOAuthDoor(&config)
+	}
 	config.Functions = laptop.Defaults(env)
 	w.laptop, err = laptop.New(config)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if via == cost.OAuth {
-		w.openOAuthDoor()
 	}
 	server := w.laptop.Server()
 	go server.Serve(listener)
@@ -191,38 +189,21 @@ func (w *world) openDoor(via cost.Via, config *laptop.Config, env map[string]str
 	config.Door = &laptop.Door{Kind: kind, Domain: server.Listener.Addr().String(), RESTAddress: w.base}
 }
 
-// openOAuthDoor has an HTTP API with the contract's routes for OAuth.
-func (w *world) openOAuthDoor() {
+// openOAuthDoor has mcp take tokens, by an HTTP API of its own.
+func (w *world) openOAuthDoor(config *laptop.Config) {
 	w.t.Helper()
 	api, err := contract.Default()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	doors, functions := map[string]http.Handler{}, map[string]string{}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.atDoor.Add(1)
-		doors[functions[r.URL.Path]].ServeHTTP(rw, r)
+		w.laptop.OAuth().ServeHTTP(rw, r)
 	}))
 	w.t.Cleanup(server.Close)
 	w.door = server.URL
-	for _, route := range api.OAuthRoutes {
-		if doors[route.Function] == nil {
-			doors[route.Function] = httpapi.NewHTTPAPI(
-				httpapi.Config{Functions: w.laptop.Functions, Function: route.Function, Domain: server.Listener.Addr().String(), Log: zap.NewNop(), Now: w.now},
-				httpapi.HTTPAPI{Routes: routesTo(api, route.Function), StageVariables: map[string]string{gateway.RESTAddress: w.base, gateway.OAuthAddress: server.URL}},
-			)
-		}
-		functions[strings.TrimPrefix(route.Route, "ANY ")] = route.Function
-	}
-}
-
-func routesTo(api *contract.API, function string) (routes []string) {
-	for _, route := range api.OAuthRoutes {
-		if route.Function == function {
-			routes = append(routes, route.Route)
-		}
-	}
-	return routes
+	isOther := func(r contract.OAuthRoute) bool { return r.Function != laptop.MCP }
+	config.OAuthDoor = &laptop.OAuthDoor{Domain: server.Listener.Addr().String(), Routes: slices.DeleteFunc(slices.Clone(api.OAuthRoutes), isOther)}
 }
 
 func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
