@@ -167,8 +167,12 @@ locals {
     }
 
     external = {
-      environment = { SEKISHO_OAUTH_ISSUER = coalesce(var.oauth.issuer, "none"), SEKISHO_OAUTH_OWN_METADATA = tostring(var.oauth.own_metadata) }
-      statements  = []
+      environment = { for name, value in {
+        SEKISHO_OAUTH_ISSUER       = var.oauth.issuer
+        SEKISHO_OAUTH_SCOPE        = var.oauth.scope
+        SEKISHO_OAUTH_OWN_METADATA = tostring(var.oauth.own_metadata)
+      } : name => value if value != null }
+      statements = []
     }
 
     mcp = {

@@ -298,10 +298,10 @@ variable "oauth" {
 
   validation {
     condition = alltrue([
-      var.oauth.access_minutes >= 5 && var.oauth.access_minutes <= 1440 && floor(var.oauth.access_minutes) == var.oauth.access_minutes,
-      var.oauth.grant_days >= 1 && var.oauth.grant_days <= 365 && floor(var.oauth.grant_days) == var.oauth.grant_days,
+      var.oauth.access_minutes >= 1 && var.oauth.access_minutes <= 1440 && floor(var.oauth.access_minutes) == var.oauth.access_minutes,
+      var.oauth.grant_days >= 1 && var.oauth.grant_days <= 3650 && floor(var.oauth.grant_days) == var.oauth.grant_days,
     ])
-    error_message = "oauth.access_minutes takes whole minutes from 5 to 1440, and oauth.grant_days whole days from 1 to 365."
+    error_message = "oauth.access_minutes takes whole minutes from 1 to 1440, and oauth.grant_days whole days from 1 to 3650."
   }
 
   validation {

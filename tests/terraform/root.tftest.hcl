@@ -478,7 +478,7 @@ run "oauth_issuer" {
   }
 
   assert {
-    condition     = output.applied.functions.oauth.environment == tomap({ SEKISHO_LOG_LEVEL = "info", SEKISHO_OAUTH_ISSUER = "https://login.example.com/tenant", SEKISHO_OAUTH_OWN_METADATA = "true" }) && length(local.functions.oauth.statements) == 0
+    condition     = output.applied.functions.oauth.environment == tomap({ SEKISHO_LOG_LEVEL = "info", SEKISHO_OAUTH_ISSUER = "https://login.example.com/tenant", SEKISHO_OAUTH_SCOPE = "mcp", SEKISHO_OAUTH_OWN_METADATA = "true" }) && length(local.functions.oauth.statements) == 0
     error_message = "What publishes metadata knows the issuer, and may do nothing."
   }
 
@@ -608,7 +608,7 @@ run "oauth_for_minutes_and_years" {
 
   variables {
     mcp   = { dispatch = "direct" }
-    oauth = { enabled = true, access_minutes = 1, grant_days = 1000 }
+    oauth = { enabled = true, access_minutes = 0, grant_days = 4000 }
   }
 
   expect_failures = [var.oauth]
