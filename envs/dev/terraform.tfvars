@@ -68,6 +68,10 @@ cost = {
 # }
 # tags = { team = "agents" }
 
+# Hosts that take no key get a second door, where people sign in with theirs; envs/README.md explains it.
+# mcp   = { dispatch = "direct", door = "http" }
+# oauth = { enabled = true }
+
 # The services behind the contract, by its names for them: external is what the default tools
 # external.* call. A credential never comes here: put it into SSM Parameter Store or Secrets Manager, and say where it is.
 # backends = {
