@@ -1,74 +1,128 @@
 package cost_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"time"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
 
-	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/money/cost"
 )
 
-// A sign-in is five requests by the protocol: metadata of the resource and of the server, the page, the
-// consent and the token. Renewing a token is one.
-var requestsOf = map[cost.Visit]int64{cost.SignIn: 5, cost.Refresh: 1}
+// A host that was registered beforehand: what a client's document costs beside is one request to
+// elsewhere, once for each instance.
+const (
+	hostID       = "desk"
+	hostRedirect = "http://127.0.0.1:43210/callback"
+	hosts        = `{"` + hostID + `":{"name":"Desk","redirect_uris":["` + hostRedirect + `"]}}`
+)
 
-// Bytes of a request to the function, which isn't measured here: a line of its log, and an answer. The
-// page is the longest.
-const signInLine, signInAnswer = 250, 2500
+// What the page sends with the key.
+var (
+	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+	keyField    = regexp.MustCompile(`<input id="key" name="([^"]+)"`)
+	consent     = regexp.MustCompile(`<button class="main" name="([^"]+)" value="([^"]+)">`)
+)
 
-// signIns measures what the store is asked for while n people sign in, each with a key that no instance
-// has in memory, and while the tokens that they got are renewed.
+// signIns has n people sign in, each with a key of its own, and renews the tokens that their hosts got.
 func (w *world) signIns(n int) map[cost.Visit]cost.Counts {
 	w.t.Helper()
-	keys := account.NewAuthenticator(w.store.Accounts(), w.now, account.DefaultKeyCache)
-	refresh := map[string]grant.Token{}
-	exchange := func(id string, tokens func(grant.Grant) (grant.Grant, grant.Pair, error)) {
-		_, err := grant.Change(w.t.Context(), w.store.Grants(), id, func(g grant.Grant) (grant.Grant, error) {
-			changed, pair, err := tokens(g)
-			refresh[id] = pair.Refresh
-			return changed, err
-		})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	user := 0
-	signIn := func() {
-		user++
-		secret, key := w.newKey(plentiful, fmt.Sprintf("signs-in-%d", user))
-		if _, err := keys.Authenticate(w.t.Context(), secret, "203.0.113.7"); err != nil {
-			w.t.Fatal(err)
-		}
-		g, code, err := grant.New(w.signsIn(key), w.now())
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if err := w.store.Grants().Create(w.t.Context(), g); err != nil {
-			w.t.Fatal(err)
-		}
-		exchange(g.ID, func(g grant.Grant) (grant.Grant, grant.Pair, error) { return g.Redeem(code, time.Hour, w.now()) })
-	}
-	counts := map[cost.Visit]cost.Counts{cost.SignIn: w.count(n, false, func() int64 { signIn(); return 0 })}
-	renewed := maps.Clone(refresh)
-	next := func() (id string) {
-		for id = range renewed {
-			break
-		}
-		delete(renewed, id)
-		return id
-	}
+	var refresh []string
+	counts := map[cost.Visit]cost.Counts{cost.SignIn: w.count(n, false, func() int64 {
+		token, size := w.signIn(w.key(plentiful, fmt.Sprintf("signs-in-%d", len(refresh))))
+		refresh = append(refresh, token)
+		return size
+	})}
+	renewed := 0
 	counts[cost.Refresh] = w.count(n, false, func() int64 {
-		id := next()
-		exchange(id, func(g grant.Grant) (grant.Grant, grant.Pair, error) { return g.Rotate(refresh[id], time.Hour, w.now()) })
-		return 0
+		_, size := w.token(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh[renewed]}})
+		renewed++
+		return size
 	})
-	for visit, c := range counts {
-		requests := requestsOf[visit] * int64(n)
-		c.HTTPRequests, c.Invocations[cost.SignInFunction] = requests, requests
-		c.FunctionLogBytes, c.AnswerBytes = requests*signInLine, requests*signInAnswer
-		counts[visit] = c
-	}
 	return counts
+}
+
+// signIn is what a host and a browser send for one person. It returns the refresh token, and the size of
+// the answers.
+func (w *world) signIn(key string) (refresh string, size int64) {
+	w.t.Helper()
+	send := func(method, path string, form url.Values, want int) (string, http.Header) {
+		body, header, bytes := w.atOAuthDoor(method, path, form, want)
+		size += bytes
+		return body, header
+	}
+	send("GET", "/.well-known/oauth-protected-resource/mcp", nil, http.StatusOK)
+	send("GET", "/.well-known/oauth-authorization-server", nil, http.StatusOK)
+	verifier := strings.Repeat("v", 43)
+	challenge := sha256.Sum256([]byte(verifier))
+	page, _ := send("GET", "/authorize?"+url.Values{
+		"response_type": {"code"}, "client_id": {hostID}, "redirect_uri": {hostRedirect}, "state": {"a-state-of-the-host"}, "scope": {"mcp"},
+		"resource": {w.door + "/mcp"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+	}.Encode(), nil, http.StatusOK)
+	form := url.Values{}
+	for _, field := range hiddenField.FindAllStringSubmatch(page, -1) {
+		form.Set(field[1], html.UnescapeString(field[2]))
+	}
+	asks, allows := keyField.FindStringSubmatch(page), consent.FindStringSubmatch(page)
+	if asks == nil || allows == nil {
+		w.t.Fatalf("the page asks for no key: %s", page)
+	}
+	form.Set(asks[1], key)
+	form.Set(allows[1], allows[2])
+	_, header := send("POST", "/authorize", form, http.StatusSeeOther)
+	back, err := url.Parse(header.Get("Location"))
+	if err != nil || back.Query().Get("code") == "" {
+		w.t.Fatalf("the page leads to %q: %v", header.Get("Location"), err)
+	}
+	refresh, bytes := w.token(url.Values{
+		"grant_type": {"authorization_code"}, "code": {back.Query().Get("code")}, "redirect_uri": {hostRedirect}, "code_verifier": {verifier}, "resource": {w.door + "/mcp"},
+	})
+	return refresh, size + bytes
+}
+
+// token asks for tokens, and returns the refresh token.
+func (w *world) token(form url.Values) (refresh string, size int64) {
+	w.t.Helper()
+	form.Set("client_id", hostID)
+	body, _, size := w.atOAuthDoor("POST", "/token", form, http.StatusOK)
+	var tokens struct {
+		Refresh string `json:"refresh_token"`
+	}
+	if err := json.Unmarshal([]byte(body), &tokens); err != nil || tokens.Refresh == "" {
+		w.t.Fatalf("tokens: %v, %s", err, body)
+	}
+	return tokens.Refresh, size
+}
+
+// atOAuthDoor sends a request as a browser does that stays on the page, or a host.
+func (w *world) atOAuthDoor(method, path string, form url.Values, want int) (body string, header http.Header, size int64) {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), method, w.door+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if strings.HasPrefix(path, "/authorize") {
+		request.Header.Set("Origin", w.door)
+		request.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	stays := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := stays.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != want {
+		w.t.Fatalf("%s %s: %v, %d %s", method, path, err, response.StatusCode, raw)
+	}
+	return string(raw), response.Header, answerSize(w.t, response, raw)
 }

@@ -43,13 +43,11 @@ type world struct {
 	// base is where the REST API is; door is where /mcp is.
 	base, door string
 	laptop     *laptop.Service
-	// store is what the functions have, and counts; grants are those of a store that doesn't.
-	store  *dynamo.Store
-	grants grant.Store
-	ring   account.Keyring
-	wire   *wire
-	access accessLog
-	logs   functionLogs
+	grants     grant.Store // bypasses the counting
+	ring       account.Keyring
+	wire       *wire
+	access     accessLog
+	logs       functionLogs
 	// atDoor counts the requests to the HTTP API.
 	atDoor atomic.Int64
 	settle gate
@@ -122,7 +120,7 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	if err := tables.Create(t.Context(), w.wire.beside, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
-	w.store = dynamo.New(client(t, w.wire), tableNames)
+	store := dynamo.New(client(t, w.wire), tableNames)
 	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
 	beside := dynamo.New(w.wire.beside, tableNames)
 	w.ring = account.Keyring{Store: beside.Accounts(), Plans: plans, Now: w.now}
@@ -134,17 +132,17 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	w.base = "http://" + listener.Addr().String()
 	config := laptop.Config{
 		Gateway: apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
-		Stores:  w.store, Log: &w.logs, Now: w.now, Wrap: w.timed,
+		Stores:  store, Log: &w.logs, Now: w.now, Wrap: w.timed,
 	}
 	env := map[string]string{boot.Plans: plans.String()}
 	w.door = w.base
 	if via != cost.MCP {
 		w.openDoor(via, &config, env)
 	}
+	config.Functions = laptop.Defaults(env)
 	if via == cost.OAuth {
 		w.openOAuthDoor(&config)
 	}
-	config.Functions = laptop.Defaults(env)
 	w.laptop, err = laptop.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -202,8 +200,8 @@ func (w *world) openOAuthDoor(config *laptop.Config) {
 	}))
 	w.t.Cleanup(server.Close)
 	w.door = server.URL
-	isOther := func(r contract.OAuthRoute) bool { return r.Function != laptop.MCP }
-	config.OAuthDoor = &laptop.OAuthDoor{Domain: server.Listener.Addr().String(), Routes: slices.DeleteFunc(slices.Clone(api.OAuthRoutes), isOther)}
+	config.OAuthDoor = &laptop.OAuthDoor{Domain: server.Listener.Addr().String()}
+	laptop.AddOAuth(config.Functions, api, map[string]string{boot.OAuthClients: hosts})
 }
 
 func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
@@ -325,7 +323,7 @@ func (g *gate) awaitOne() {
 
 // role is the function's name in the model.
 func role(function string) string {
-	if slices.Contains(cost.Functions, function) {
+	if slices.Contains(cost.Functions, function) || function == cost.SignInFunction {
 		return function
 	}
 	return "business"
