@@ -1,39 +1,32 @@
 // Package apikey makes API keys, checks their form and hashes them.
 //
-// A key is "sekisho_", 30 random base-62 digits and a 6-digit checksum: 44 characters with
-// 178 bits of randomness. The prefix lets secret scanners recognise a leaked key; the
-// checksum lets us refuse a mistyped one without reading the store.
-//
-// Only the SHA-256 hash of a key is stored. 178 random bits can't be guessed, so a slow
-// password hash would cost time on every call and add no safety.
+// A key is "sekisho_", 30 random base-62 digits and 6 check digits: 44 characters with 178 bits
+// of randomness. The prefix lets secret scanners recognise a leaked key. Package opaque says why
+// it ends in check digits, and why only its SHA-256 is stored.
 package apikey
 
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/base32"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"strings"
+
+	"sekisho/functions/internal/opaque"
 )
 
 const (
 	// Prefix starts every key.
 	Prefix = "sekisho_"
-	// Length of a key in bytes, prefix and checksum included.
-	Length = len(Prefix) + randomDigits + checkDigits
+	// Length of a key in bytes, prefix and check digits included.
+	Length = len(Prefix) + randomDigits + opaque.CheckDigits
 
 	randomDigits = 30
-	checkDigits  = 6 // 62^6 > 2^32, so a CRC-32 always fits
-	digits       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// ErrMalformed means that a text isn't one of our keys: wrong prefix, length, digit or
-// checksum.
+// ErrMalformed means that a text isn't one of our keys: wrong prefix, length, digit or check
+// digits.
 var ErrMalformed = errors.New("malformed API key")
 
 // Key is a whole key, shown once to its holder. It prints as its prefix only, so it can't
@@ -53,68 +46,35 @@ func (k Key) GoString() string { return k.String() }
 func New() (Key, error) { return newFrom(rand.Reader) }
 
 func newFrom(random io.Reader) (Key, error) {
-	var b strings.Builder
-	b.WriteString(Prefix)
-	for buf := make([]byte, 64); b.Len() < len(Prefix)+randomDigits; {
-		if _, err := io.ReadFull(random, buf); err != nil {
-			return Key{}, fmt.Errorf("make an API key: %w", err)
-		}
-		for _, v := range buf {
-			// 248 = 4 × 62: dropping the rest keeps all digits equally likely.
-			if v < 248 && b.Len() < len(Prefix)+randomDigits {
-				b.WriteByte(digits[v%62])
-			}
-		}
+	digits, err := opaque.Digits(random, randomDigits)
+	if err != nil {
+		return Key{}, fmt.Errorf("make an API key: %w", err)
 	}
-	body := b.String()
-	return Key{text: body + checksum(body)}, nil
+	return Key{text: opaque.Seal(Prefix + digits)}, nil
 }
 
-// Parse checks the form of a key and its checksum. The error is ErrMalformed.
+// Parse checks the form of a key and its check digits. The error is ErrMalformed.
 func Parse(text string) (Key, error) {
-	if len(text) != Length || !strings.HasPrefix(text, Prefix) {
-		return Key{}, ErrMalformed
-	}
-	for _, r := range text[len(Prefix):] {
-		if r >= 0x80 || !strings.ContainsRune(digits, r) {
-			return Key{}, ErrMalformed
-		}
-	}
-	body := text[:Length-checkDigits]
-	if checksum(body) != text[Length-checkDigits:] {
+	if _, ok := opaque.Open(text, Prefix, randomDigits); !ok {
 		return Key{}, ErrMalformed
 	}
 	return Key{text: text}, nil
-}
-
-func checksum(body string) string {
-	sum := crc32.ChecksumIEEE([]byte(body))
-	var out [checkDigits]byte
-	for i := checkDigits - 1; i >= 0; i-- {
-		out[i] = digits[sum%62]
-		sum /= 62
-	}
-	return string(out[:])
 }
 
 // Hash is the SHA-256 of a key, which is all that is stored of it.
 type Hash [sha256.Size]byte
 
 // Hash returns the key's hash.
-func (k Key) Hash() Hash { return sha256.Sum256([]byte(k.text)) }
+func (k Key) Hash() Hash { return Hash(opaque.Sum(k.text)) }
 
 // String writes the hash as 64 lower-case hexadecimal digits.
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+func (h Hash) String() string { return opaque.Hash(h).String() }
 
 // Equal compares in constant time.
-func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
+func (h Hash) Equal(other Hash) bool { return opaque.Hash(h).Equal(opaque.Hash(other)) }
 
-var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// ID is the public name of the key: "key_" and 80 bits of its hash in base 32. It is safe
-// to log and show, since the key can't be derived from it. Stores are keyed by it, so the
-// same single read serves a caller who has the key and an operator who has its ID.
-func (h Hash) ID() string { return "key_" + idEncoding.EncodeToString(h[:10]) }
+// ID is the public name of the key: "key_" and 80 bits of its hash.
+func (h Hash) ID() string { return opaque.Hash(h).ID("key_") }
 
 // ErrMissing says that a request has no header that could hold a key.
 var ErrMissing = errors.New("no API key was sent")
