@@ -22,7 +22,15 @@ locals {
   ]])
   served = [for operation in local.operations : operation.x-sekisho.function if can(operation.x-sekisho.function)]
 
-  names = toset(concat(["authorizer", "settle"], local.served))
+  names = toset(concat(["authorizer", "settle"], local.served, local.at_oauth_door))
+
+  host_name = "^([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}$"
+  redirects = { any = "^[a-z][a-z0-9+.-]*:/[^#\\s]*$", plain = "^http:", loopback = "^http://(127\\.0\\.0\\.1|localhost|\\[::1\\])([:/]|$)" }
+
+  # The OAuth door's routes, and what is deployed for it alone. A company's own issuer has its own
+  # endpoints.
+  oauth_routes  = { for key, route in local.contract.x-sekisho-oauth-routes : key => route if var.oauth.enabled && (var.oauth.issuer == null || !try(route.own, false)) }
+  at_oauth_door = distinct([for route in values(local.oauth_routes) : route.function if !contains(local.served, route.function)])
 
   # The function that another door than the REST API serves.
   elsewhere = var.mcp.door == "rest" ? null : "mcp"
@@ -43,6 +51,7 @@ locals {
   # What starts a function.
   started_by = merge(
     { for name in toset(local.served) : name => "api" },
+    { for name in local.at_oauth_door : name => "oauth" },
     { authorizer = "authorizer", settle = "log", mcp = "proxy" },
   )
 
@@ -76,7 +85,7 @@ locals {
   # Where mcp dispatches calls itself, it says for itself that the brake is on.
   direct        = var.mcp.dispatch == "direct"
   never_braked  = [for name, function in local.table : name if !function.braked || try(function.spared_in, null) == var.mcp.dispatch]
-  can_be_braked = sort(setsubtract(local.served, local.never_braked))
+  can_be_braked = sort(setsubtract(concat(local.served, local.at_oauth_door), local.never_braked))
 
   # The brake is made after the API, whose ID it is given, so it is not one of local.functions.
   brake = {
@@ -134,8 +143,51 @@ locals {
     ])
   }
 
+  # The OAuth door. Grants lie beside the keys: grant#ID is one, and grants#KEY lists those of a key. oauth
+  # makes them, account shows and ends them, and mcp reads them. With an issuer there are none, and mcp
+  # makes its users, if it may.
+  external_issuer = var.oauth.enabled && var.oauth.issuer != null
+  makes_users     = local.external_issuer && var.oauth.new_user_plan != null
+  grant_items     = ["grant#*", "grants#*"]
+  oauth = {
+    own = {
+      environment = merge(local.key_cache, {
+        SEKISHO_ACCOUNTS_TABLE       = module.usage.names.accounts
+        SEKISHO_OAUTH_CLIENTS        = jsonencode(var.oauth.clients)
+        SEKISHO_OAUTH_CLIENT_HOSTS   = join(",", var.oauth.client_hosts)
+        SEKISHO_OAUTH_REDIRECT_HOSTS = join(",", var.oauth.redirect_hosts)
+        SEKISHO_OAUTH_REGISTRATION   = tostring(var.oauth.registration)
+        SEKISHO_OAUTH_ACCESS_MINUTES = tostring(var.oauth.access_minutes)
+        SEKISHO_OAUTH_GRANT_DAYS     = tostring(var.oauth.grant_days)
+      })
+      statements = [
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
+        { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items },
+      ]
+    }
+
+    external = {
+      environment = { SEKISHO_OAUTH_ISSUER = coalesce(var.oauth.issuer, "none"), SEKISHO_OAUTH_OWN_METADATA = tostring(var.oauth.own_metadata) }
+      statements  = []
+    }
+
+    mcp = {
+      environment = { for name, value in {
+        SEKISHO_OAUTH_ISSUER        = var.oauth.issuer
+        SEKISHO_OAUTH_AUDIENCE      = var.oauth.audience
+        SEKISHO_OAUTH_SCOPE         = var.oauth.scope
+        SEKISHO_OAUTH_NEW_USER_PLAN = var.oauth.new_user_plan
+      } : name => value if local.external_issuer && value != null }
+      statements = [for actions in [["dynamodb:PutItem", "dynamodb:UpdateItem"]] :
+        { actions = actions, resources = [local.table_arns.accounts], leading_keys = ["key#*", "user#*"] } if local.makes_users
+      ]
+    }
+  }
+
   # The environment of each function, and its rights beyond its own log.
   definitions = {
+    oauth = local.external_issuer ? local.oauth.external : local.oauth.own
+
     authorizer = local.gate
 
     account = {
@@ -146,7 +198,7 @@ locals {
         SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
       statements = [
-        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
       ]
     }
@@ -158,7 +210,7 @@ locals {
 
     mcp = {
       # Collecting only near the limit halves the function's CPU time.
-      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, {
+      environment = merge(local.direct ? local.dispatching.environment : local.key_cache, local.streams ? { SEKISHO_STREAMING = "true" } : {}, local.oauth.mcp.environment, {
         SEKISHO_ACCOUNTS_TABLE  = module.usage.names.accounts
         SEKISHO_ALLOWED_ORIGINS = join(",", var.settings.allowed_origins)
         SEKISHO_TOOL_NAMES      = var.settings.tool_names
@@ -167,9 +219,9 @@ locals {
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
-      statements = local.direct ? local.dispatching.statements : [
+      statements = concat(local.oauth.mcp.statements, local.direct ? local.dispatching.statements : [
         { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-      ]
+      ])
     }
 
     # A transaction needs the permissions of its parts.

@@ -40,5 +40,11 @@ resource "terraform_data" "home" {
       condition     = length(local.misplaced_backends) == 0
       error_message = "backends does not fit the contract's types: ${join(", ", local.misplaced_backends)}. One of the type http takes url, one of the type lambda function_arn."
     }
+
+    # Not beside the variable: what is wrong with a plan would hide what is wrong with functions.
+    precondition {
+      condition     = var.oauth.new_user_plan == null ? true : contains(keys(var.plans), var.oauth.new_user_plan)
+      error_message = "oauth.new_user_plan is ${coalesce(var.oauth.new_user_plan, "null")}, which is not one of plans: ${join(", ", keys(var.plans))}."
+    }
   }
 }

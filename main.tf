@@ -113,7 +113,7 @@ module "api" {
       follows         = function.version
       elsewhere       = name == local.elsewhere
       streaming       = name == "mcp" && var.mcp.streaming
-    }
+    } if !contains(local.at_oauth_door, name)
   }
 
   access_log = {
@@ -131,21 +131,58 @@ module "door" {
   name     = "${var.name}-mcp"
   kind     = var.mcp.door
   location = local.location
-  routes   = local.door_routes
+  routes   = { for route in local.door_routes : route => { function = "mcp" } }
   throttle = { rate_per_second = var.api.throttle.rate_per_second, burst = var.api.throttle.burst }
   domain   = var.mcp.domain
 
-  function = {
-    name                 = module.function["mcp"].name
-    alias                = module.api.aliases.mcp
-    timeout_seconds      = local.runtimes.mcp.timeout_seconds
-    reserved_concurrency = local.functions.mcp.reserved_concurrency
-  }
-
+  functions = { mcp = local.behind_doors.mcp }
   variables = { rest_address = module.api.url }
 }
 
+# Where people sign in, and their hosts call /mcp with tokens. Its functions know by the stage variable
+# oauth_address that a request came by this door.
+module "oauth_door" {
+  source = "./modules/door"
+  count  = var.oauth.enabled ? 1 : 0
+
+  name     = "${var.name}-oauth"
+  kind     = "http"
+  location = local.location
+  throttle = { rate_per_second = var.api.throttle.rate_per_second, burst = var.api.throttle.burst }
+  domain   = var.oauth.domain
+
+  functions        = local.behind_doors
+  variables        = { rest_address = module.api.url }
+  address_variable = "oauth_address"
+
+  routes = {
+    for key, route in local.oauth_routes : key => {
+      function        = route.function
+      rate_per_second = can(route.rate_per_second) ? local.oauth_ceilings[key].rate_per_second : null
+      burst           = can(route.burst) ? local.oauth_ceilings[key].burst : null
+    }
+  }
+}
+
 locals {
+  behind_doors = {
+    for name in concat(["mcp"], local.at_oauth_door) : name => {
+      name                 = module.function[name].name
+      alias                = name == "mcp" ? module.api.aliases.mcp : "live"
+      timeout_seconds      = local.runtimes[name].timeout_seconds
+      reserved_concurrency = local.functions[name].reserved_concurrency
+    }
+  }
+
+  # What each route of the OAuth door lets through: never more than the ceiling of all.
+  oauth_ceilings = {
+    for key, route in local.oauth_routes : key => {
+      function        = route.function
+      rate_per_second = !can(route.rate_per_second) ? var.api.throttle.rate_per_second : var.api.throttle.rate_per_second == -1 ? route.rate_per_second : min(route.rate_per_second, var.api.throttle.rate_per_second)
+      burst           = !can(route.burst) ? var.api.throttle.burst : var.api.throttle.burst == -1 ? route.burst : min(route.burst, var.api.throttle.burst)
+    }
+  }
+
   # What mcp serves, and what the REST API would answer for it. With a final slash a path is another
   # one to an HTTP API, and few clients follow a redirect.
   door_routes = concat(
@@ -227,7 +264,7 @@ module "spend_alarm" {
   trip       = { usd_per_hour = local.usd_per_hour, datapoints = var.cost.live.datapoints, of = var.cost.live.of }
   prices     = { region = local.location.region, table = "${path.module}/functions/internal/money/price/prices.json", usd = var.cost.prices }
   api        = { name = var.name, stage = var.api.stage }
-  door       = { kind = var.mcp.door, api_id = one(module.door[*].api_id), dispatch = var.mcp.dispatch }
+  door       = { kind = var.mcp.door, api_id = one(module.door[*].api_id), oauth_api_id = one(module.oauth_door[*].api_id), oauth = var.oauth.enabled, dispatch = var.mcp.dispatch }
   functions  = local.deployed
   tables     = module.usage.names
   playbooks  = var.observability.playbooks
@@ -245,6 +282,7 @@ locals {
     unreserved_concurrency = max(0, local.quota - local.reserved)
     braked                 = local.brake.functions
     door                   = local.door
+    oauth_routes           = local.oauth_ceilings
     dispatch               = var.mcp.dispatch
     trip                   = module.spend_alarm.trip
   }
@@ -259,7 +297,7 @@ module "worst_case" {
   functions              = local.ceilings.functions
   tables                 = local.ceilings.tables
   unreserved_concurrency = local.ceilings.unreserved_concurrency
-  door                   = local.ceilings.door
+  door                   = merge(local.ceilings.door, { oauth_routes = local.ceilings.oauth_routes })
   dispatch               = local.ceilings.dispatch
   braked                 = local.ceilings.braked
 
@@ -321,7 +359,7 @@ module "observability" {
     access_log_group = module.api.access_log_group
   }
 
-  door = { kind = var.mcp.door, api_id = one(module.door[*].api_id) }
+  door = { kind = var.mcp.door, api_id = one(module.door[*].api_id), oauth = var.oauth.enabled, oauth_api_id = one(module.oauth_door[*].api_id) }
 }
 
 # A deploy while the brake is on may be the cure, so it is not refused; but it says what it does.

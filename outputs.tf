@@ -23,6 +23,16 @@ output "door_target" {
   value       = one(module.door[*].domain_target)
 }
 
+output "oauth_url" {
+  description = "Address for MCP clients that sign in by OAuth; null while oauth is off."
+  value       = one([for door in module.oauth_door : "${door.url}/mcp"])
+}
+
+output "oauth_target" {
+  description = "What the DNS record of oauth.domain must point to; null without one."
+  value       = one(module.oauth_door[*].domain_target)
+}
+
 output "tables" {
   description = "Names of the DynamoDB tables, by role. `sekisho keys` takes them."
   value       = module.usage.names

@@ -8,6 +8,7 @@ locals {
       alerts        = var.alerts
       settings      = var.settings
       mcp           = var.mcp
+      oauth         = var.oauth
       backends      = var.backends
       functions     = var.functions
       api           = var.api

@@ -214,6 +214,112 @@ variable "mcp" {
   }
 }
 
+variable "oauth" {
+  description = <<-EOT
+    A second door for hosts that take no key: people sign in once with their key, by OAuth 2.1. It has an address of its own, and needs mcp.dispatch = "direct".
+      - enabled: whether there is one.
+      - domain: a host name of your own for it, its certificate, and whether the execute-api address is switched off.
+      - clients: registered beforehand, by client ID: name, and redirect_uris, one of which a client must name exactly.
+      - client_hosts: hosts whose client ID metadata documents are taken; [] for any.
+      - redirect_hosts: hosts that a client may register redirects to by itself, localhost and apps' schemes (cursor:) among them; [] for any.
+      - registration: whether clients may register by themselves.
+      - access_minutes, grant_days: how long an access token lives, and how long after the sign-in a grant ends.
+      - issuer: a company's own authorization server, whose tokens are taken instead; then none of clients, client_hosts and redirect_hosts. Or null.
+      - audience: what its tokens must have as aud; several are separated by commas.
+      - scope: what they must have as scope; null for none.
+      - new_user_plan: the plan of a user whom a token names for the first time; null refuses those.
+      - own_metadata: whether this door publishes the issuer's metadata, for one that lacks code_challenge_methods_supported, as Cognito's does.
+  EOT
+  type = object({
+    enabled = optional(bool, false)
+    domain = optional(object({
+      name                    = string
+      certificate_arn         = string
+      disable_default_address = optional(bool, true)
+    }))
+    clients = optional(map(object({
+      name          = string
+      redirect_uris = list(string)
+    })), {})
+    client_hosts   = optional(list(string), [])
+    redirect_hosts = optional(list(string), [])
+    registration   = optional(bool, true)
+    access_minutes = optional(number, 60)
+    grant_days     = optional(number, 90)
+    issuer         = optional(string)
+    audience       = optional(string)
+    scope          = optional(string)
+    new_user_plan  = optional(string)
+    own_metadata   = optional(bool, false)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = !var.oauth.enabled || var.mcp.dispatch == "direct"
+    error_message = "oauth.enabled needs mcp.dispatch = \"direct\": a token is no key, so mcp could send nothing on to the REST API."
+  }
+
+  validation {
+    condition     = !var.oauth.enabled || !(var.mcp.streaming || var.mcp.door == "url")
+    error_message = "oauth.enabled needs mcp.door = \"http\", or \"rest\" without mcp.streaming: the OAuth door is an HTTP API, which can't read what mcp streams."
+  }
+
+  validation {
+    condition     = var.oauth.domain == null ? true : !contains([for d in [var.mcp.domain, var.api.domain] : d.name if d != null], var.oauth.domain.name)
+    error_message = "oauth.domain.name is the domain of another door: take a host name of its own, since clients that find OAuth at a host stop sending keys to it."
+  }
+
+  validation {
+    condition = alltrue([for id, client in var.oauth.clients :
+      can(regex("^[!-~]{1,128}$", id)) && !startswith(id, "https:") && !startswith(id, "dyn.") && can(regex("^[^[:cntrl:]]{1,64}$", client.name)) && length(client.redirect_uris) > 0
+    ])
+    error_message = "oauth.clients takes IDs of 1 to 128 printable characters that begin neither with https: nor with dyn., and of each a name of up to 64 characters and at least one of redirect_uris."
+  }
+
+  # The function knows which schemes are an app's.
+  validation {
+    condition     = alltrue([for uri in flatten(values(var.oauth.clients)[*].redirect_uris) : can(regex(local.redirects.any, uri)) && (!can(regex(local.redirects.plain, uri)) || can(regex(local.redirects.loopback, uri)))])
+    error_message = "oauth.clients.<id>.redirect_uris takes https:// addresses, http:// ones of 127.0.0.1, localhost and [::1], and an app's scheme such as com.example.app:/callback, without a fragment. Not so: ${join(", ", [for uri in flatten(values(var.oauth.clients)[*].redirect_uris) : uri if !(can(regex(local.redirects.any, uri)) && (!can(regex(local.redirects.plain, uri)) || can(regex(local.redirects.loopback, uri))))])}."
+  }
+
+  validation {
+    condition     = length(jsonencode(var.oauth.clients)) + length(join(",", var.oauth.client_hosts)) + length(join(",", var.oauth.redirect_hosts)) <= 3000
+    error_message = "oauth.clients, client_hosts and redirect_hosts take 3,000 bytes in all: they go into the function's environment, which holds 4 KB. Let clients publish a client ID metadata document instead."
+  }
+
+  validation {
+    condition = alltrue(concat(
+      [for host in var.oauth.client_hosts : can(regex(local.host_name, host))],
+      [for host in var.oauth.redirect_hosts : can(regex(local.host_name, host)) || host == "localhost" || can(regex("^[a-z][a-z0-9+.-]*:$", host))],
+    ))
+    error_message = "oauth.client_hosts and oauth.redirect_hosts take host names such as chatgpt.com, without scheme, port, path and wildcard; redirect_hosts also localhost, and an app's scheme such as cursor: with its colon."
+  }
+
+  validation {
+    condition = alltrue([
+      var.oauth.access_minutes >= 5 && var.oauth.access_minutes <= 1440 && floor(var.oauth.access_minutes) == var.oauth.access_minutes,
+      var.oauth.grant_days >= 1 && var.oauth.grant_days <= 365 && floor(var.oauth.grant_days) == var.oauth.grant_days,
+    ])
+    error_message = "oauth.access_minutes takes whole minutes from 5 to 1440, and oauth.grant_days whole days from 1 to 365."
+  }
+
+  validation {
+    condition     = var.oauth.issuer == null ? true : can(regex("^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?$", var.oauth.issuer)) && var.oauth.audience != null
+    error_message = "oauth.issuer takes the https:// address that the tokens have as iss, without query and fragment, and oauth.audience beside it: without one, tokens made for another service would be taken."
+  }
+
+  validation {
+    condition     = var.oauth.issuer != null || var.oauth.audience == null && var.oauth.scope == null && var.oauth.new_user_plan == null && !var.oauth.own_metadata
+    error_message = "oauth.audience, scope, new_user_plan and own_metadata go with oauth.issuer: without it people sign in with a key, which has a user and a plan."
+  }
+
+  validation {
+    condition     = var.oauth.issuer == null || length(var.oauth.clients) + length(var.oauth.client_hosts) + length(var.oauth.redirect_hosts) == 0
+    error_message = "oauth.clients, client_hosts and redirect_hosts are for the stack's own authorization server: with oauth.issuer, register clients there."
+  }
+}
+
 variable "backends" {
   description = <<-EOT
     The services that the contract's operations are passed on to, by their names in x-sekisho-backends; {} for one that is not configured yet, which says so to every caller.

@@ -12,6 +12,7 @@ module "sekisho" {
   alerts            = var.alerts
   settings          = var.settings
   mcp               = var.mcp
+  oauth             = var.oauth
   backends          = var.backends
   functions         = var.functions
   api               = var.api
@@ -27,6 +28,7 @@ module "sekisho" {
     alerts        = var.alerts
     settings      = var.settings
     mcp           = var.mcp
+    oauth         = var.oauth
     backends      = var.backends
     functions     = var.functions
     api           = var.api

@@ -3,6 +3,11 @@ output "mcp_url" {
   value       = module.sekisho.mcp_url
 }
 
+output "oauth_url" {
+  description = "Address for MCP clients that sign in by OAuth; null while oauth is off."
+  value       = module.sekisho.oauth_url
+}
+
 output "api_url" {
   description = "Base address of the REST API; in a browser, the page for key holders."
   value       = module.sekisho.api_url

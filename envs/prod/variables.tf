@@ -47,6 +47,12 @@ variable "mcp" {
   default     = null
 }
 
+variable "oauth" {
+  description = "A second door, where people sign in by OAuth with their key."
+  type        = any
+  default     = null
+}
+
 variable "backends" {
   description = "The services behind the operations of the contract, by the names that it gives them."
   type        = any

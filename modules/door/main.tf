@@ -1,9 +1,12 @@
 locals {
   http    = var.kind == "http"
   account = "${var.location.region}:${var.location.account_id}"
-  arn     = "arn:${var.location.partition}:lambda:${local.account}:function:${var.function.name}:${var.function.alias}"
-  invoke  = "arn:${var.location.partition}:apigateway:${var.location.region}:lambda:path/2015-03-31/functions/${local.arn}/invocations"
+  arns    = { for role, f in var.functions : role => "arn:${var.location.partition}:lambda:${local.account}:function:${f.name}:${f.alias}" }
   wait_s  = 30
+  slow    = [for f in values(var.functions) : f.name if f.timeout_seconds >= local.wait_s]
+
+  # Of an HTTP API: the default address, or the domain.
+  address = !local.http ? null : var.domain == null ? aws_apigatewayv2_api.this[0].api_endpoint : "https://${aws_apigatewayv2_domain_name.this[0].domain_name}"
 
   # -1 leaves a limit to the account.
   rate  = var.throttle.rate_per_second == -1 ? null : var.throttle.rate_per_second
@@ -20,34 +23,34 @@ resource "aws_apigatewayv2_api" "this" {
 
   lifecycle {
     precondition {
-      condition     = var.function.timeout_seconds < local.wait_s
-      error_message = "An HTTP API gives up after ${local.wait_s} seconds, so the function behind it must end before: give ${var.function.name} a timeout_seconds of at most ${local.wait_s - 1}, or take the door url, which waits as long as the function may take."
+      condition     = length(local.slow) == 0
+      error_message = "An HTTP API gives up after ${local.wait_s} seconds, so a function behind it must end before: give ${join(", ", local.slow)} a timeout_seconds of at most ${local.wait_s - 1}, or take the door url, which waits as long as the function may take."
     }
 
     precondition {
       condition     = length(var.routes) > 0
-      error_message = "An HTTP API without routes serves nothing: give routes, such as [\"ANY /mcp\"]."
+      error_message = "An HTTP API without routes serves nothing: give routes, such as { \"ANY /mcp\" = { function = \"mcp\" } }."
     }
   }
 }
 
 resource "aws_apigatewayv2_integration" "this" {
-  count = local.http ? 1 : 0
+  for_each = { for role, arn in local.arns : role => arn if local.http }
 
   api_id                 = aws_apigatewayv2_api.this[0].id
   integration_type       = "AWS_PROXY"
   integration_method     = "POST"
-  integration_uri        = local.invoke
+  integration_uri        = "arn:${var.location.partition}:apigateway:${var.location.region}:lambda:path/2015-03-31/functions/${each.value}/invocations"
   payload_format_version = "2.0"
   timeout_milliseconds   = local.wait_s * 1000
 }
 
 resource "aws_apigatewayv2_route" "this" {
-  for_each = local.http ? toset(var.routes) : []
+  for_each = { for key, route in var.routes : key => route if local.http }
 
   api_id    = aws_apigatewayv2_api.this[0].id
-  route_key = each.value
-  target    = "integrations/${aws_apigatewayv2_integration.this[0].id}"
+  route_key = each.key
+  target    = "integrations/${aws_apigatewayv2_integration.this[each.value.function].id}"
 }
 
 # No access log: the function writes a line for each call, with more in it.
@@ -57,7 +60,7 @@ resource "aws_apigatewayv2_stage" "this" {
   api_id          = aws_apigatewayv2_api.this[0].id
   name            = "$default"
   auto_deploy     = true
-  stage_variables = var.variables
+  stage_variables = merge(var.variables, var.address_variable == null ? {} : { (var.address_variable) = local.address })
   tags            = var.location.tags
 
   default_route_settings {
@@ -65,16 +68,26 @@ resource "aws_apigatewayv2_stage" "this" {
     throttling_burst_limit = local.burst
   }
 
+  dynamic "route_settings" {
+    for_each = { for key, route in var.routes : key => route if route.rate_per_second != null }
+
+    content {
+      route_key              = route_settings.key
+      throttling_rate_limit  = route_settings.value.rate_per_second
+      throttling_burst_limit = route_settings.value.burst
+    }
+  }
+
   depends_on = [aws_apigatewayv2_route.this, aws_lambda_permission.http]
 }
 
 resource "aws_lambda_permission" "http" {
-  count = local.http ? 1 : 0
+  for_each = { for role, f in var.functions : role => f if local.http }
 
   statement_id_prefix = "http-"
   action              = "lambda:InvokeFunction"
-  function_name       = var.function.name
-  qualifier           = var.function.alias
+  function_name       = each.value.name
+  qualifier           = each.value.alias
   principal           = "apigateway.amazonaws.com"
   source_arn          = "${aws_apigatewayv2_api.this[0].execution_arn}/*"
 
@@ -102,4 +115,15 @@ resource "aws_apigatewayv2_api_mapping" "this" {
   api_id      = aws_apigatewayv2_api.this[0].id
   domain_name = aws_apigatewayv2_domain_name.this[0].id
   stage       = aws_apigatewayv2_stage.this[0].id
+}
+
+# There was one function before.
+moved {
+  from = aws_apigatewayv2_integration.this[0]
+  to   = aws_apigatewayv2_integration.this["mcp"]
+}
+
+moved {
+  from = aws_lambda_permission.http[0]
+  to   = aws_lambda_permission.http["mcp"]
 }

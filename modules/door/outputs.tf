@@ -1,10 +1,6 @@
 output "url" {
   description = "Address of the door, without a slash at the end."
-  value = (
-    !local.http ? trimsuffix(aws_lambda_function_url.this[0].function_url, "/")
-    : var.domain == null ? aws_apigatewayv2_api.this[0].api_endpoint
-    : "https://${aws_apigatewayv2_domain_name.this[0].domain_name}"
-  )
+  value       = local.http ? local.address : trimsuffix(aws_lambda_function_url.this[0].function_url, "/")
 
   # Whoever goes by the address finds what is behind it.
   depends_on = [aws_apigatewayv2_stage.this, aws_apigatewayv2_api_mapping.this, aws_cloudformation_stack.url]

@@ -1,17 +1,21 @@
+locals {
+  behind_url = local.http ? null : one(values(var.functions))
+}
+
 # Anybody may call it: the function checks the key. The provider adds the first of the two rights that
 # this takes, lambda:InvokeFunctionUrl, by itself.
 resource "aws_lambda_function_url" "this" {
   count = local.http ? 0 : 1
 
-  function_name      = var.function.name
-  qualifier          = var.function.alias
+  function_name      = local.behind_url.name
+  qualifier          = local.behind_url.alias
   authorization_type = "NONE"
   invoke_mode        = "RESPONSE_STREAM"
 
   lifecycle {
     precondition {
-      condition     = var.function.reserved_concurrency >= 0
-      error_message = "Nothing bounds a function URL but the reserved concurrency of the function behind it, and ${var.function.name} has none: a flood would take all that the account has, and be billed. Set functions.mcp.reserved_concurrency, or take the door http, which is throttled."
+      condition     = local.behind_url.reserved_concurrency >= 0
+      error_message = "Nothing bounds a function URL but the reserved concurrency of the function behind it, and ${local.behind_url.name} has none: a flood would take all that the account has, and be billed. Set functions.mcp.reserved_concurrency, or take the door http, which is throttled."
     }
 
     precondition {
@@ -33,13 +37,13 @@ resource "aws_cloudformation_stack" "url" {
   tags = var.location.tags
 
   template_body = jsonencode({
-    Description = "Who may invoke ${var.function.name} through its URL."
+    Description = "Who may invoke ${local.behind_url.name} through its URL."
     Resources = {
       Invoke = {
         Type = "AWS::Lambda::Permission"
         Properties = {
           Action                = "lambda:InvokeFunction"
-          FunctionName          = local.arn
+          FunctionName          = one(values(local.arns))
           InvokedViaFunctionUrl = true
           Principal             = "*"
         }

@@ -70,11 +70,14 @@ resource "aws_iam_role_policy" "this" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
-      for statement in concat([local.log_statement], local.trace_statements, local.network_statements, local.key_statements, local.queue_statements, var.statements) : {
-        Effect   = "Allow"
-        Action   = statement.actions
-        Resource = statement.resources
-      }
+      for statement in concat([local.log_statement], local.trace_statements, local.network_statements, local.key_statements, local.queue_statements, var.statements) : merge(
+        {
+          Effect   = "Allow"
+          Action   = statement.actions
+          Resource = statement.resources
+        },
+        try(statement.leading_keys, null) == null ? {} : { Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = statement.leading_keys } } },
+      )
     ]
   })
 }

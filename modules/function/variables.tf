@@ -89,10 +89,12 @@ variable "statements" {
     What the function may do besides writing to its own log group.
       - actions: each in full.
       - resources: the ARNs that they are allowed on.
+      - leading_keys: of a DynamoDB table, the items by their partition keys, such as grant#*; null for all of them.
   EOT
   type = list(object({
-    actions   = list(string)
-    resources = list(string)
+    actions      = list(string)
+    resources    = list(string)
+    leading_keys = optional(list(string))
   }))
   default  = []
   nullable = false
@@ -105,6 +107,12 @@ variable "statements" {
   validation {
     condition     = alltrue([for resource in flatten(var.statements[*].resources) : resource != "*"])
     error_message = "statements name the ARNs that they are allowed on, not \"*\"."
+  }
+
+  # A condition on all of no values holds: an action without an item to name would be allowed on every one.
+  validation {
+    condition     = alltrue([for s in var.statements : s.leading_keys == null ? true : length(s.leading_keys) > 0 && !anytrue([for action in s.actions : contains(["dynamodb:Scan", "dynamodb:PartiQLSelect"], action)])])
+    error_message = "leading_keys takes at least one pattern, and no dynamodb:Scan or dynamodb:PartiQLSelect beside it: they name no item, so the condition would not hold them back."
   }
 }
 

@@ -23,16 +23,16 @@ locals {
     [for i, group in local.log_groups : { id = "bytes${i}", metric = ["AWS/Logs", "IncomingBytes", "LogGroupName", group] }],
   )
 
-  # What an HTTP API bills. What else a door causes is among the functions; each answer of a function
-  # URL is a run of mcp.
-  door_metrics = [
-    for id in ["door"] : { id = id, stat = "SampleCount", metric = ["AWS/ApiGateway", "IntegrationLatency", "ApiId", var.door.api_id] } if var.door.kind == "http"
-  ]
-  answered = (
-    var.door.kind == "http" ? "(FILL(requests, 0) + FILL(door, 0))"
-    : var.door.kind == "url" ? "(FILL(requests, 0) + FILL(runs${index(local.functions, var.door.function)}, 0))"
-    : "FILL(requests, 0)"
+  # What HTTP APIs bill. What else a door causes is among the functions; each answer of a function URL
+  # is a run of mcp.
+  http_apis = merge(
+    { for id in ["door"] : id => var.door.api_id if var.door.kind == "http" },
+    { for id in ["oauth_door"] : id => var.door.oauth_api_id if var.door.oauth },
   )
+  door_metrics = [for id, api_id in local.http_apis : { id = id, stat = "SampleCount", metric = ["AWS/ApiGateway", "IntegrationLatency", "ApiId", api_id] }]
+  http_billed  = join("", [for id in keys(local.http_apis) : " + FILL(${id}, 0)"])
+  at_url       = var.door.kind == "url" ? " + FILL(runs${index(local.functions, var.door.function)}, 0)" : ""
+  answered     = local.http_billed == "" && local.at_url == "" ? "FILL(requests, 0)" : "(FILL(requests, 0)${local.http_billed}${local.at_url})"
 
   sum = {
     for id, count in { runs = length(local.functions), writes = length(local.tables), reads = length(local.tables), bytes = length(local.log_groups) } :
@@ -41,7 +41,7 @@ locals {
 
   # Dollars of one period, by part. IDs begin with a small letter, so that parts can be shown.
   spent_expressions = {
-    gateway = "FILL(billed, 0) * ${var.money.prices.apigateway_rest_request}${var.door.kind == "http" ? " + FILL(door, 0) * ${var.money.prices.apigateway_http_request}" : ""}"
+    gateway = "FILL(billed, 0) * ${var.money.prices.apigateway_rest_request}${join("", [for id in keys(local.http_apis) : " + FILL(${id}, 0) * ${var.money.prices.apigateway_http_request}"])}"
     starts  = "${local.sum.runs} * ${var.money.prices.lambda_request}"
     compute = "(${join(" + ", [for i, role in local.functions : "FILL(ms${i}, 0) * ${var.functions[role].memory_mb / 1024} * ${local.gb_second[var.functions[role].architecture]}"])}) / 1000"
     tables  = "${local.sum.writes} * ${var.money.prices.dynamodb_write_unit} + ${local.sum.reads} * ${var.money.prices.dynamodb_read_unit}"

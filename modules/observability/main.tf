@@ -1,5 +1,5 @@
 locals {
-  alarms = {
+  watched = {
     refusals = {
       metric    = "4XXError"
       statistic = "Sum"
@@ -23,9 +23,20 @@ locals {
     }
   }
 
+  # Of the OAuth door what the playbooks of refusals and failures say holds too. How long its functions
+  # take shows in theirs.
+  alarms = merge(
+    { for kind, alarm in local.watched : kind => merge(alarm, { kind = kind, dimensions = { ApiName = var.api.name, Stage = var.api.stage } }) },
+    {
+      for kind, metric in { refusals = "4xx", failures = "5xx" } :
+      "oauth-${kind}" => merge(local.watched[kind], { kind = kind, metric = metric, dimensions = { ApiId = var.door.oauth_api_id }, text = "at the OAuth door, ${local.watched[kind].text}" })
+      if var.door.oauth
+    },
+  )
+
   # The text of an alarm is the first paragraph of its playbook.
   texts = {
-    for kind in keys(local.alarms) :
+    for kind in keys(local.watched) :
     kind => join(" ", split("\n", trimspace(split("\n\n", file("${path.module}/playbooks/${kind}.md"))[1])))
   }
 }
@@ -34,10 +45,10 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   for_each = local.alarms
 
   alarm_name         = "${var.name}-${each.key}"
-  alarm_description  = "${var.name}: ${each.value.text} ${local.texts[each.key]} Playbook: ${var.alarms.playbooks}/${each.key}.md"
+  alarm_description  = "${var.name}: ${each.value.text} ${local.texts[each.value.kind]} Playbook: ${var.alarms.playbooks}/${each.value.kind}.md"
   namespace          = "AWS/ApiGateway"
   metric_name        = each.value.metric
-  dimensions         = { ApiName = var.api.name, Stage = var.api.stage }
+  dimensions         = each.value.dimensions
   statistic          = each.value.statistic == "Sum" ? "Sum" : null
   extended_statistic = each.value.statistic == "Sum" ? null : each.value.statistic
   period             = 300

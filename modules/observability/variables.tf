@@ -35,11 +35,14 @@ variable "door" {
       - kind: rest for the API above, http for an HTTP API, url for a function URL.
       - api_id: that of the HTTP API, which its metrics are filed under.
       - function: the one behind a function URL, by its role.
+      - oauth: whether there is an OAuth door beside it, and oauth_api_id, that of its HTTP API.
   EOT
   type = object({
-    kind     = string
-    api_id   = optional(string)
-    function = optional(string, "mcp")
+    kind         = string
+    api_id       = optional(string)
+    function     = optional(string, "mcp")
+    oauth        = optional(bool, false)
+    oauth_api_id = optional(string)
   })
   default  = { kind = "rest" }
   nullable = false

@@ -30,6 +30,15 @@
 # and the functions that it starts little more: the reads are estimated, at two units for each. What a
 # door turns away by itself is not seen: AWS bills no more of it than the bytes of a short answer.
 #
+# The OAuth door is an HTTP API too, and there is no room for its metrics. A pair of alarms of its own
+# watches it:
+#
+#   oauth_billed      requests that reached a function through it
+#   oauth_ms          how long it waited for them
+#
+# Each is taken for a tool call, which the priciest are: mcp and one function more run, and what DynamoDB
+# does is estimated. As both pairs trip at the same rate, the two together may spend twice that unseen.
+#
 # The estimate is therefore slightly high, and nothing that an agent can cause is outside it.
 
 locals {
@@ -116,13 +125,37 @@ locals {
     answers_usd = "(IF(${local.filled.requests} > ${local.filled.billed}, ${local.filled.requests} - ${local.filled.billed}, 0) * ${local.usual.refusal_bytes} + ${local.rest ? local.filled.billed : "(${local.filled.billed} + ${local.door})"} * ${local.usual.answer_bytes}) * ${local.priced.data_out_gb} / 1000000000"
   }
 
+  oauth_gb         = max(local.mcp_gb + local.business_gb, [for f in values(var.functions) : f.memory_mb / 1024 if f.started_by == "oauth"]...)
+  oauth_dimensions = { ApiId = var.door.oauth_api_id }
+  oauth_metrics = {
+    oauth_billed = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", stat = "SampleCount", dimensions = local.oauth_dimensions }
+    oauth_ms     = { namespace = "AWS/ApiGateway", metric = "IntegrationLatency", stat = "Sum", dimensions = local.oauth_dimensions }
+  }
+  oauth_expressions = {
+    gateway_usd = "FILL(oauth_billed, 0) * ${local.priced.apigateway_http_request}"
+    starts      = "2 * FILL(oauth_billed, 0)"
+    starts_usd  = "starts * ${local.priced.lambda_request}"
+    compute_usd = "FILL(oauth_ms, 0) * ${local.oauth_gb} * ${local.behind_price} / 1000"
+    tables_usd  = "FILL(oauth_billed, 0) * ${local.priced.dynamodb_write_unit} + 2 * FILL(oauth_billed, 0) * ${local.priced.dynamodb_read_unit}"
+    logs_usd    = "starts * ${local.usual.line_bytes} * ${local.priced.logs_ingested_gb} / 1000000000"
+    answers_usd = "FILL(oauth_billed, 0) * ${local.usual.answer_bytes} * ${local.priced.data_out_gb} / 1000000000"
+  }
+
   # Two alarms on the same expressions. The short one sees a runaway in minutes, and lets a busy
   # minute or two pass. What comes and goes never has enough minutes for it, so the long one looks
   # at the average of ten.
-  alarms = {
+  pair = {
     short = { name = "${var.name}-spend-rate", period = 60, datapoints = var.trip.datapoints, of = var.trip.of }
     long  = { name = "${var.name}-spend-average", period = 600, datapoints = 1, of = 1 }
   }
+  watched = {
+    stack = { metrics = local.metrics, expressions = local.expressions, where = "" }
+    oauth = { metrics = local.oauth_metrics, expressions = local.oauth_expressions, where = " at its OAuth door" }
+  }
+  alarms = merge(
+    { for role, a in local.pair : role => merge(a, { watched = "stack" }) },
+    { for role, a in local.pair : "oauth_${role}" => merge(a, { name = "${a.name}-oauth", watched = "oauth" }) if var.door.oauth },
+  )
 
   # From the first expensive minute until the last function has stopped.
   until_seen = {
@@ -130,7 +163,7 @@ locals {
     alarm   = 60  # until the alarm looks
     stop    = 60  # the message, the brake, and calls that still run (29 seconds at most)
   }
-  delays = { for role, a in local.alarms : role => a.datapoints * a.period + sum(values(local.until_seen)) }
+  delays = { for role, a in local.pair : role => a.datapoints * a.period + sum(values(local.until_seen)) }
 
   # What the short alarm never sees is expensive in one minute fewer than it waits for.
   unseen_share  = (var.trip.datapoints - 1) / var.trip.of
@@ -146,10 +179,10 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   for_each = local.alarms
 
   alarm_name        = each.value.name
-  alarm_description = "${var.name} spends more than ${var.trip.usd_per_hour} USD an hour, estimated from AWS's own metrics ${each.key == "short" ? "in ${each.value.datapoints} of the last ${each.value.of} minutes" : "over the last ${each.value.period / 60} minutes"}. ${local.text} Playbook: ${var.playbooks}/spend-rate.md"
+  alarm_description = "${var.name} spends more than ${var.trip.usd_per_hour} USD an hour${local.watched[each.value.watched].where}, estimated from AWS's own metrics ${each.value.period == 60 ? "in ${each.value.datapoints} of the last ${each.value.of} minutes" : "over the last ${each.value.period / 60} minutes"}. ${local.text} Playbook: ${var.playbooks}/spend-rate.md"
 
   dynamic "metric_query" {
-    for_each = local.metrics
+    for_each = local.watched[each.value.watched].metrics
 
     content {
       id          = metric_query.key
@@ -166,8 +199,8 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   }
 
   dynamic "metric_query" {
-    for_each = merge(local.expressions, {
-      usd_per_hour = "${3600 / each.value.period} * (${join(" + ", [for id in keys(local.expressions) : id if endswith(id, "_usd")])})"
+    for_each = merge(local.watched[each.value.watched].expressions, {
+      usd_per_hour = "${3600 / each.value.period} * (${join(" + ", [for id in keys(local.watched[each.value.watched].expressions) : id if endswith(id, "_usd")])})"
     })
 
     content {

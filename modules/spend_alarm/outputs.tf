@@ -1,5 +1,5 @@
 output "names" {
-  description = "Names of the two alarms, for the brake to obey."
+  description = "Names of the alarms, for the brake to obey."
   value       = [for a in values(local.alarms) : a.name]
 }
 

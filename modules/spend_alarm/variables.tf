@@ -80,11 +80,14 @@ variable "door" {
       - kind: rest for the API above, http for an HTTP API, url for a function URL.
       - api_id: that of the HTTP API, which its metrics are filed under.
       - dispatch: how mcp gets calls to their functions: proxy (through the API) or direct (it invokes them while it waits).
+      - oauth: whether there is an OAuth door beside it, and oauth_api_id, that of its HTTP API.
   EOT
   type = object({
-    kind     = string
-    api_id   = optional(string)
-    dispatch = optional(string, "proxy")
+    kind         = string
+    api_id       = optional(string)
+    dispatch     = optional(string, "proxy")
+    oauth        = optional(bool, false)
+    oauth_api_id = optional(string)
   })
   default  = { kind = "rest" }
   nullable = false
@@ -109,7 +112,7 @@ variable "functions" {
   description = <<-EOT
     The functions that calls can start, by role such as mcp.
       - name: the function's name in AWS.
-      - started_by: authorizer (by the gateway, before a route), api (by a route), proxy (by a route, and calls the API again) or log (by records of failed calls).
+      - started_by: authorizer (by the gateway, before a route), api (by a route), proxy (by a route, and calls the API again), oauth (by a route of the OAuth door) or log (by records of failed calls).
       - memory_mb, architecture: what a second of it is billed by.
   EOT
   type = map(object({
@@ -121,8 +124,8 @@ variable "functions" {
   nullable = false
 
   validation {
-    condition     = alltrue([for f in values(var.functions) : contains(["authorizer", "api", "proxy", "log"], f.started_by)])
-    error_message = "functions.<role>.started_by is authorizer, api, proxy or log."
+    condition     = alltrue([for f in values(var.functions) : contains(["authorizer", "api", "proxy", "oauth", "log"], f.started_by)])
+    error_message = "functions.<role>.started_by is authorizer, api, proxy, oauth or log."
   }
 
   validation {

@@ -1,11 +1,4 @@
 locals {
-  # What tells the two tables apart. Whatever expires carries the month in its key, so a
-  # TTL that lags by days costs storage and never correctness.
-  tables = {
-    accounts = { ttl_attribute = null }
-    usage    = { ttl_attribute = "expires_at" }
-  }
-
   ceiling = (
     var.max_units_per_second.read == null && var.max_units_per_second.write == null
     ? []
@@ -14,7 +7,7 @@ locals {
 }
 
 resource "aws_dynamodb_table" "this" {
-  for_each = local.tables
+  for_each = toset(["accounts", "usage"])
 
   name                        = "${var.name}-${each.key}"
   billing_mode                = "PAY_PER_REQUEST"
@@ -27,13 +20,11 @@ resource "aws_dynamodb_table" "this" {
     type = "S"
   }
 
-  dynamic "ttl" {
-    for_each = each.value.ttl_attribute == null ? [] : [each.value.ttl_attribute]
-
-    content {
-      enabled        = true
-      attribute_name = ttl.value
-    }
+  # A TTL that lags by days costs storage and never correctness: whatever is counted carries the
+  # month in its key, and grants say when they end. Users and keys have no such attribute.
+  ttl {
+    enabled        = true
+    attribute_name = "expires_at"
   }
 
   point_in_time_recovery {

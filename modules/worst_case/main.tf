@@ -30,6 +30,7 @@ locals {
         f.started_by == "authorizer" ? local.keyed[state]
         : f.started_by == "log" ? (local.keyed[state] + local.dispatched[state]) * var.most.deliveries
         : f.started_by == "proxy" ? local.mcp_starts[state]
+        : f.started_by == "oauth" ? local.oauth_served[state][role]
         : behind[role] + local.dispatched_to[state][role]
       )
     }
@@ -49,7 +50,18 @@ locals {
     : 0
   )
   served     = { for state in keys(local.states) : state => state == "braked" && contains(var.braked, coalesce(local.mcp, "-")) ? 0 : local.at_door }
-  mcp_starts = { for state, served in local.served : state => served + (local.mcp == null ? 0 : local.behind[state][local.mcp]) }
+  mcp_starts = { for state, served in local.served : state => served + (local.mcp == null ? 0 : local.behind[state][local.mcp] + local.oauth_served[state][local.mcp]) }
+
+  # The OAuth door is an HTTP API beside it, whose routes lead to several functions.
+  at_oauth = sum(concat([0], [for route in values(var.door.oauth_routes) : route.rate_per_second * 3600 + route.burst]))
+  oauth_served = {
+    for state in keys(local.states) : state => {
+      for role in keys(var.functions) : role => state == "braked" && contains(var.braked, role) ? 0 : sum(concat([0], [
+        for route in values(var.door.oauth_routes) : route.rate_per_second * 3600 + route.burst if route.function == role
+      ]))
+    }
+  }
+  oauth_let_in = { for state, served in local.oauth_served : state => sum(concat([0], values(served))) }
 
   # What mcp invokes by itself: of all functions together as many as it starts, and so of one at most.
   # No more of them run at a time than mcp does.
@@ -60,7 +72,8 @@ locals {
     }
   }
   mcp_seconds = { for state, starts in local.mcp_starts : state => local.mcp == null ? 0 : min(local.mcp_places * 3600, starts * var.functions[local.mcp].timeout_seconds) }
-  requests    = { for state, calls in local.rest : state => calls + local.served[state] }
+  requests    = { for state, calls in local.rest : state => calls + local.served[state] + local.oauth_let_in[state] }
+  http        = (var.door.kind == "http" ? local.at_door : 0) + local.at_oauth
 }
 
 # Each function runs until its timeout, in the places that it has: reserved ones, or what the
@@ -112,14 +125,14 @@ locals {
 
   # Requests that match no route, and those that a throttle turns away, are not billed; they leave
   # a record and get an answer, up to the account's own limit.
-  refused = { for state, rest in local.rest : state => max(0, var.most.account_per_second * 3600 + var.most.account_burst - rest - (var.door.kind == "http" ? local.at_door : 0)) }
+  refused = { for state, rest in local.rest : state => max(0, var.most.account_per_second * 3600 + var.most.account_burst - rest - local.http) }
 
   usd = {
     for state, requests in local.requests : state => sum(concat(
       [
         local.rest[state] * var.prices.apigateway_rest_request,
-        var.door.kind == "http" ? local.at_door * var.prices.apigateway_http_request : 0,
-        (local.at_door - local.served[state]) * var.most.refusal_bytes / 1000000000 * var.prices.data_out_gb,
+        local.http == 0 ? 0 : local.http * var.prices.apigateway_http_request,
+        (local.at_door - local.served[state] + local.at_oauth - local.oauth_let_in[state]) * var.most.refusal_bytes / 1000000000 * var.prices.data_out_gb,
         requests * var.most.log_bytes / 1000000000 * var.prices.logs_ingested_gb,
         requests * var.most.answer_bytes / 1000000000 * var.prices.data_out_gb,
         local.refused[state] * var.most.record_bytes / 1000000000 * var.prices.logs_ingested_gb,
@@ -132,7 +145,7 @@ locals {
   }
 
   # It is a bound, so it is rounded up to the cent.
-  throttled = concat(values(var.methods), var.door.kind == "http" ? [var.door] : [])
+  throttled = concat(values(var.methods), var.door.kind == "http" ? [var.door] : [], values(var.door.oauth_routes))
   bounded   = alltrue([for t in local.throttled : t.rate_per_second >= 0 && t.burst >= 0])
   unbounded = local.bounded ? null : "unbounded: set api.throttle.rate_per_second and api.throttle.burst"
   # The alarm can't trip on what the ceilings don't let happen.

@@ -60,7 +60,7 @@ variable "methods" {
 variable "functions" {
   description = <<-EOT
     The functions and their ceilings, by role such as mcp.
-      - started_by: authorizer, log or messages; anything else by its methods, and proxy means that it is mcp, which a door leads to.
+      - started_by: authorizer, log, messages, or oauth for one that only the OAuth door leads to; anything else by its methods, and proxy means that it is mcp, which a door leads to.
       - memory_mb, timeout_seconds, architecture: what it runs with.
       - reserved_concurrency: how many run at once; -1 for as many as the account has left.
   EOT
@@ -94,12 +94,18 @@ variable "door" {
     What /mcp is reached by.
       - kind: rest for the methods above, http for an HTTP API, url for a function URL.
       - routes, rate_per_second, burst: those of an HTTP API, and the throttle of each.
+      - oauth_routes: those of an OAuth door beside it, which is an HTTP API too: function, and the throttle of each.
   EOT
   type = object({
     kind            = string
     routes          = optional(list(string), [])
     rate_per_second = optional(number, -1)
     burst           = optional(number, -1)
+    oauth_routes = optional(map(object({
+      function        = string
+      rate_per_second = number
+      burst           = number
+    })), {})
   })
   default  = { kind = "rest" }
   nullable = false

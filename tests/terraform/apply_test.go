@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,9 +59,10 @@ func TestApply(t *testing.T) {
 	t.Run("nothing left", func(t *testing.T) { verifyGone(t) })
 }
 
-// verifyDirect changes the way of calls under the applied stack, and serves that.
+// verifyDirect changes the way of calls under the applied stack, opens the OAuth door beside it, and
+// serves that.
 func verifyDirect(t *testing.T, s *stack.Stack) {
-	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}})
+	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}, "oauth": map[string]any{"enabled": true}})
 	timed(t, "plan", func() error { _, err := direct.Plan(t, t.Context()); return err })
 	timed(t, "apply", func() error { return direct.Apply(t, t.Context()) })
 	outputs, err := direct.Outputs(t, t.Context())
@@ -68,9 +70,14 @@ func verifyDirect(t *testing.T, s *stack.Stack) {
 	if got := outputs.Applied.Functions["mcp"].Environment["SEKISHO_DISPATCH"]; got != "direct" {
 		t.Fatalf("mcp dispatches %q", got)
 	}
+	if !oauthAddress.MatchString(outputs.OAuthURL) {
+		t.Errorf("people sign in at %q", outputs.OAuthURL)
+	}
 	verifySecondPlan(t, direct)
 	verifyServed(t, direct, outputs)
 }
+
+var oauthAddress = regexp.MustCompile(`^https://[a-z0-9]+\.execute-api\.us-east-1\.amazonaws\.com/mcp$`)
 
 // TestAccount applies and destroys what exists once per account.
 func TestAccount(t *testing.T) {
@@ -133,9 +140,9 @@ func verifySecondPlan(t *testing.T, s *stack.Stack) {
 		`module.sekisho.module.usage.aws_dynamodb_table.this["accounts"]`: {"update", "on_demand_throughput"},
 		`module.sekisho.module.usage.aws_dynamodb_table.this["usage"]`:    {"update", "on_demand_throughput"},
 	}
-	functions, err := stack.Functions(root)
+	outputs, err := s.Outputs(t, t.Context())
 	must(t, err)
-	for _, name := range functions {
+	for name := range outputs.Applied.Functions {
 		want[functionModule(name)+"aws_lambda_function.this"] = []string{"update", "logging_config"}
 		// An update publishes a version, which the alias follows.
 		switch name {

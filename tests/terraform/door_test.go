@@ -44,9 +44,13 @@ module "door" {
   name      = "doors"
   kind      = each.key
   location  = { partition = "aws", region = "us-east-1", account_id = "123456789012" }
-  function  = { name = aws_lambda_function.this.function_name, alias = aws_lambda_alias.live.name, timeout_seconds = 28, reserved_concurrency = 5 }
-  routes    = ["ANY /mcp", "ANY /mcp/", "POST /register"]
+  functions = { mcp = { name = aws_lambda_function.this.function_name, alias = aws_lambda_alias.live.name, timeout_seconds = 28, reserved_concurrency = 5 } }
   variables = { rest_address = "https://rest.example/live" }
+  routes = {
+    "ANY /mcp"       = { function = "mcp" }
+    "POST /register" = { function = "mcp", rate_per_second = 5, burst = 10 }
+  }
+  address_variable = "own_address"
 }
 
 output "urls" {

@@ -63,6 +63,7 @@ var topologies = []struct {
 	variables map[string]any
 }{
 	{"direct-http", map[string]any{"mcp": map[string]any{"dispatch": "direct", "door": "http"}}},
+	{"direct-http with OAuth", map[string]any{"mcp": map[string]any{"dispatch": "direct", "door": "http"}, "oauth": map[string]any{"enabled": true}}},
 	{"direct-url", map[string]any{
 		"mcp": map[string]any{"dispatch": "direct", "door": "url"}, "functions": map[string]any{"mcp": map[string]any{"reserved_concurrency": 20}},
 	}},
@@ -360,6 +361,7 @@ func verifyCeilingsArePlanned(t *testing.T, p planned) {
 		Unreserved float64 `json:"unreserved_concurrency"`
 		Braked     []string
 		Dispatch   string
+		OAuth      map[string]struct{} `json:"oauth_routes"`
 		Trip       struct {
 			Delay float64 `json:"delay_seconds"`
 		}
@@ -393,6 +395,10 @@ func verifyCeilingsArePlanned(t *testing.T, p planned) {
 	want := braked(p.contract, "")
 	if c.Dispatch == "direct" { // mcp says for itself that the brake is on
 		want = slices.DeleteFunc(want, func(name string) bool { return name == "mcp" })
+	}
+	if len(c.OAuth) > 0 {
+		want = append(want, "oauth")
+		slices.Sort(want)
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(c.Braked)), want) {
 		t.Errorf("the brake stops %q, the ceilings have %q", want, c.Braked)

@@ -42,6 +42,7 @@ var checks = map[string]func(p planned) []string{
 	"functions":         checkFunctions,
 	"tables":            checkTables,
 	"idle cost":         checkIdle,
+	"no OAuth door":     checkNoOAuth,
 }
 
 // variables of the plan that is checked: those of envs/dev, and a backend and a monitor of
@@ -345,7 +346,7 @@ var asynchronous = map[string]bool{"settle": true, "brake": true}
 // not listed may do nothing else; brakeGrants has those of the brake.
 var grants = map[string][]string{
 	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
-	"account":    {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:BatchGetItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage"},
+	"account":    {"dynamodb:BatchGetItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:BatchGetItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage"},
 	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
 	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
 	"settle":     {"dynamodb:DeleteItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "sns:Publish sekisho-dev-usage"},

@@ -45,6 +45,11 @@ type description struct {
 	DispatchFilter string                       `json:"x-sekisho-dispatch-filter"`
 	StageVariables map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	Functions      map[string]runtime           `json:"x-sekisho-functions"`
+	OAuthRoutes    map[string]struct {
+		Function string
+		Rate     float64 `json:"rate_per_second"`
+		Burst    float64
+	} `json:"x-sekisho-oauth-routes"`
 }
 
 // runtime is an entry of the table of functions; nil is what it leaves to the default.

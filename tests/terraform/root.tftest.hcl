@@ -416,3 +416,195 @@ run "streaming_by_http" {
 
   expect_failures = [var.mcp]
 }
+
+# The OAuth door with the stack's own authorization server.
+run "oauth" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct", door = "http" }
+    api   = { throttle = { rate_per_second = 7, burst = 30 } }
+    oauth = { enabled = true, clients = { desk = { name = "Desk", redirect_uris = ["https://desk.example.com/callback", "http://127.0.0.1/callback", "com.example.desk:/callback"] } }, redirect_hosts = ["chatgpt.com", "localhost", "cursor:"] }
+  }
+
+  assert {
+    condition     = toset(keys(local.oauth_routes)) == toset(keys(local.contract.x-sekisho-oauth-routes)) && join(" ", local.at_oauth_door) == "oauth" && contains(local.brake.functions, "oauth")
+    error_message = "The door has the contract's routes, and what it leads to is deployed and braked."
+  }
+
+  assert {
+    condition     = local.oauth_ceilings["ANY /token"] == { function = "oauth", rate_per_second = 7, burst = 20 } && local.oauth_ceilings["ANY /mcp"] == { function = "mcp", rate_per_second = 7, burst = 30 } && output.ceilings.oauth_routes == local.oauth_ceilings
+    error_message = "No route lets through more than the ceiling of all, and strangers get less."
+  }
+
+  assert {
+    condition = output.applied.functions.oauth.environment == tomap({
+      SEKISHO_ACCOUNTS_TABLE       = "demo-accounts"
+      SEKISHO_KEY_CACHE_SECONDS    = "30"
+      SEKISHO_LOG_LEVEL            = "info"
+      SEKISHO_OAUTH_ACCESS_MINUTES = "60"
+      SEKISHO_OAUTH_CLIENTS        = "{\"desk\":{\"name\":\"Desk\",\"redirect_uris\":[\"https://desk.example.com/callback\",\"http://127.0.0.1/callback\",\"com.example.desk:/callback\"]}}"
+      SEKISHO_OAUTH_CLIENT_HOSTS   = ""
+      SEKISHO_OAUTH_GRANT_DAYS     = "90"
+      SEKISHO_OAUTH_REDIRECT_HOSTS = "chatgpt.com,localhost,cursor:"
+      SEKISHO_OAUTH_REGISTRATION   = "true"
+    })
+    error_message = "The function is told who may sign people in, and for how long."
+  }
+
+  assert {
+    condition     = length([for name, value in output.applied.functions.mcp.environment : name if startswith(name, "SEKISHO_OAUTH_")]) == 0
+    error_message = "mcp knows the door by its stage variable alone."
+  }
+}
+
+# A company's own authorization server: only metadata is left for the function.
+run "oauth_issuer" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, issuer = "https://login.example.com/tenant", audience = "sekisho", scope = "mcp", new_user_plan = "free", own_metadata = true }
+  }
+
+  assert {
+    condition     = toset(keys(local.oauth_routes)) == toset(["ANY /.well-known/oauth-authorization-server", "ANY /.well-known/oauth-protected-resource", "ANY /.well-known/oauth-protected-resource/mcp", "ANY /.well-known/oauth-protected-resource/mcp/", "ANY /.well-known/openid-configuration", "ANY /mcp", "ANY /mcp/"])
+    error_message = "There is nothing to sign in to here."
+  }
+
+  assert {
+    condition     = output.applied.functions.oauth.environment == tomap({ SEKISHO_LOG_LEVEL = "info", SEKISHO_OAUTH_ISSUER = "https://login.example.com/tenant", SEKISHO_OAUTH_OWN_METADATA = "true" }) && length(local.functions.oauth.statements) == 0
+    error_message = "What publishes metadata knows the issuer, and may do nothing."
+  }
+
+  assert {
+    condition     = { for name, value in output.applied.functions.mcp.environment : name => value if startswith(name, "SEKISHO_OAUTH_") } == { SEKISHO_OAUTH_ISSUER = "https://login.example.com/tenant", SEKISHO_OAUTH_AUDIENCE = "sekisho", SEKISHO_OAUTH_SCOPE = "mcp", SEKISHO_OAUTH_NEW_USER_PLAN = "free" }
+    error_message = "mcp knows whose tokens count, and which plan a new user gets."
+  }
+
+  assert {
+    condition     = jsonencode([for s in local.functions.mcp.statements : [s.actions, s.leading_keys] if can(s.leading_keys)]) == jsonencode([[["dynamodb:PutItem", "dynamodb:UpdateItem"], ["key#*", "user#*"]]])
+    error_message = "mcp may make users and keys."
+  }
+}
+
+run "oauth_by_proxy" {
+  command = plan
+
+  variables {
+    oauth = { enabled = true }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_beside_streams" {
+  command = plan
+
+  variables {
+    mcp       = { dispatch = "direct", door = "url" }
+    functions = { mcp = { reserved_concurrency = 20 } }
+    oauth     = { enabled = true }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_at_the_key_doors_domain" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct", door = "http", domain = { name = "mcp.example.com", certificate_arn = "arn:aws:acm:us-east-1:123456789012:certificate/1" } }
+    oauth = { enabled = true, domain = { name = "mcp.example.com", certificate_arn = "arn:aws:acm:us-east-1:123456789012:certificate/1" } }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_issuer_for_any_audience" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, issuer = "https://login.example.com" }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_clients_of_another_server" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, issuer = "https://login.example.com", audience = "sekisho", client_hosts = ["chatgpt.com"] }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_plan_without_an_issuer" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, new_user_plan = "free" }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_plan_that_is_none" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, issuer = "https://login.example.com", audience = "sekisho", new_user_plan = "golden" }
+  }
+
+  expect_failures = [terraform_data.home]
+}
+
+run "oauth_redirect_to_plain_http" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, clients = { desk = { name = "Desk", redirect_uris = ["http://desk.example.com/callback"] } } }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_client_that_calls_itself_a_document" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, clients = { "https://desk.example.com" = { name = "Desk", redirect_uris = ["https://desk.example.com/callback"] } } }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_hosts_with_a_scheme" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, client_hosts = ["https://chatgpt.com"] }
+  }
+
+  expect_failures = [var.oauth]
+}
+
+run "oauth_for_minutes_and_years" {
+  command = plan
+
+  variables {
+    mcp   = { dispatch = "direct" }
+    oauth = { enabled = true, access_minutes = 1, grant_days = 1000 }
+  }
+
+  expect_failures = [var.oauth]
+}

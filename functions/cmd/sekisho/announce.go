@@ -14,7 +14,7 @@ import (
 // configuration to paste.
 func announcement(at addresses, backends map[string]string, data string, plans account.Plans, created map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is ready.\n\n  Page  %[2]s/\n  MCP   %[1]s\n  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\n", at.mcp, at.api, data)
+	b.WriteString("Sekisho is ready.\n\n" + at.table(data))
 	for _, name := range slices.Sorted(maps.Keys(backends)) {
 		fmt.Fprintf(&b, "The tools of %s call %s\n\n", name, backends[name])
 	}
@@ -33,15 +33,31 @@ func announcement(at addresses, backends map[string]string, data string, plans a
 	return b.String()
 }
 
+// table lists the addresses, and where the logs are.
+func (at addresses) table(data string) string {
+	oauth := ""
+	if at.oauth != "" {
+		oauth = "  OAuth " + at.oauth + "\n"
+	}
+	return fmt.Sprintf("  Page  %[2]s/\n  MCP   %[1]s\n%[4]s  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\n", at.mcp, at.api, data, oauth)
+}
+
 // clientConfiguration is configuration to paste into clients.
 func clientConfiguration(at addresses, key string) string {
 	var b strings.Builder
-	for _, c := range clientconfig.Clients() {
-		b.WriteString(c.Name)
-		if c.Where != "" {
-			b.WriteString(", in " + c.Where)
+	list := func(clients []clientconfig.Client, mcp string) {
+		for _, c := range clients {
+			b.WriteString(c.Name)
+			if c.Where != "" {
+				b.WriteString(", in " + c.Where)
+			}
+			b.WriteString(":\n\n  " + strings.ReplaceAll(c.For(mcp, at.api, key), "\n", "\n  ") + "\n\n")
 		}
-		b.WriteString(":\n\n  " + strings.ReplaceAll(c.For(at.mcp, at.api, key), "\n", "\n  ") + "\n\n")
+	}
+	list(clientconfig.Clients(), at.mcp)
+	if at.oauth != "" {
+		b.WriteString("Without a key in the configuration; the host opens a browser to sign in. Hosts that call from servers of\ntheir own, such as claude.ai and ChatGPT, take only the address of a deployed stack (add a connector).\n\n")
+		list(clientconfig.SignIn(), at.oauth)
 	}
 	b.WriteString("Stop with Ctrl-C.\n")
 	return b.String()

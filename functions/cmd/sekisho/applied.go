@@ -27,6 +27,7 @@ import (
 type deployment struct {
 	config laptop.Config
 	door   laptop.AppliedDoor
+	oauth  *laptop.AppliedOAuth // nil without one
 	// leftOut are the functions that no call reaches.
 	leftOut []string
 	// accounts and usage are table names; plans is the plans as JSON.
@@ -54,9 +55,14 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer door.close()
+	defer func() { door.close() }()
 	if door.door != nil {
 		door.door.Routes, door.door.Throttle = d.door.Routes, d.door.Throttle()
+	}
+	if d.oauth != nil {
+		if err := door.openOAuth(c.oauthFlags, d.oauth.Door()); err != nil {
+			return err
+		}
 	}
 	return c.serve(ctx, listener, door, d.config, func(at addresses) error { return c.announceApplied(s.out, at, d) })
 }
@@ -65,7 +71,7 @@ func (c upCmd) runApplied(ctx context.Context, s streams) error {
 func (c upCmd) onlyApplied() error {
 	for flag, given := range map[string]bool{
 		"--plan": len(c.Plan) > 0, "--reserved": len(c.Reserved) > 0, "--timeout": len(c.Timeout) > 0, "--key-cache": c.KeyCache != 0, "--allow-origin": len(c.Origins) > 0, "--tool-names": c.ToolNames != nil, "--listing": c.Listing != nil, "--listing-budget": c.ListingBudget != nil,
-		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--backend and its options": c.backendFlags.given(), "--api": c.API != "",
+		"--dispatch": c.Dispatch != nil, "--door": c.Door != nil, "--streaming": c.Streaming, "--oauth and its options": c.OAuth || c.OAuthIssuer+c.OAuthAudience+c.OAuthScope+c.OAuthNewUserPlan != "", "--backend and its options": c.backendFlags.given(), "--api": c.API != "",
 	} {
 		if given {
 			return fmt.Errorf("%s can't be combined with --applied, which serves exactly what was applied; change the stack's variables and apply again", flag)
@@ -103,7 +109,7 @@ func (c upCmd) readApplied(ctx context.Context) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{door: applied.Door}
+	d := &deployment{door: applied.Door, oauth: applied.OAuth}
 	if d.config, d.leftOut, err = applied.Config(platform, api); err != nil {
 		return nil, err
 	}
@@ -156,10 +162,10 @@ func (d *deployment) openStores(ctx context.Context, client *dynamodb.Client) er
 
 func (c upCmd) announceApplied(w io.Writer, at addresses, d *deployment) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
+		return printJSON(w, map[string]any{"mcp_url": at.mcp, "oauth_url": at.oauth, "api_url": at.api, "keys": map[string]string{}, "left_out": append([]string{}, d.leftOut...)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Sekisho is serving what was applied, over its tables in AWS.\n\n  Page  %[2]s/\n  MCP   %[1]s\n  REST  %[2]s/v1/health\n  Logs  %[3]s/log.jsonl\n\n", at.mcp, at.api, c.Data)
+	b.WriteString("Sekisho is serving what was applied, over its tables in AWS.\n\n" + at.table(c.Data))
 	if len(d.leftOut) > 0 {
 		fmt.Fprintf(&b, "Left out because no call reaches them: %s\n\n", strings.Join(d.leftOut, ", "))
 	}

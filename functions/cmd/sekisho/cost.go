@@ -30,8 +30,9 @@ type costCmd struct {
 	MCPMS           *float64 `name:"mcp-ms" help:"Billed milliseconds per run of the MCP function." placeholder:"MS"`
 	BusinessMS      *float64 `name:"business-ms" help:"Billed milliseconds per run of a tool's function." placeholder:"MS"`
 	SettleMS        *float64 `name:"settle-ms" help:"Billed milliseconds per run of settle." placeholder:"MS"`
+	OAuthMS         *float64 `name:"oauth-ms" help:"Billed milliseconds per run of the function that people sign in at." placeholder:"MS"`
 	LaptopDurations bool     `help:"Use durations measured on a laptop, over an emulator of DynamoDB."`
-	Memory          []string `help:"Memory in MB of authorizer, mcp, business or settle; by default what Terraform configures." placeholder:"FUNCTION=MB"`
+	Memory          []string `help:"Memory in MB of authorizer, mcp, business, settle or oauth; by default what Terraform configures." placeholder:"FUNCTION=MB"`
 }
 
 func (c costCmd) Run(s streams) error {
@@ -49,7 +50,7 @@ func (c costCmd) Run(s streams) error {
 type viaFlags struct {
 	Via string `help:"How calls come in: mcp or rest." enum:"mcp,rest" default:"mcp"`
 	// Topology is a pointer, so that it can be refused for REST calls, which are the same in all.
-	Topology *string `help:"How mcp is reached and gets calls to their functions: proxy (two requests to the REST API each), which is the default, direct-http (one to an HTTP API) or direct-url (a function URL)." enum:"proxy,direct-http,direct-url" placeholder:"TOPOLOGY"`
+	Topology *string `help:"How mcp is reached and gets calls to their functions: proxy (two requests to the REST API each), which is the default, direct-http (one to an HTTP API) or direct-url (a function URL); or oauth, with tokens by the OAuth door." enum:"proxy,direct-http,direct-url,oauth" placeholder:"TOPOLOGY"`
 }
 
 func (f viaFlags) via() (cost.Via, error) {
@@ -127,6 +128,7 @@ func (c costCmd) setUp(m *cost.Model) error {
 	}
 	for name, ms := range map[string]*float64{
 		"authorizer": c.AuthorizerMS, "mcp": c.MCPMS, "business": c.BusinessMS, "settle": c.SettleMS,
+		cost.SignInFunction: c.OAuthMS,
 	} {
 		if ms == nil {
 			continue

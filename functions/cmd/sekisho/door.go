@@ -43,6 +43,9 @@ func (f doorFlags) environment() map[string]string {
 type doorway struct {
 	net.Listener
 	door *laptop.Door
+
+	oauthListener net.Listener
+	oauth         *laptop.OAuthDoor
 }
 
 // open takes the address of a door of this kind.
@@ -54,26 +57,32 @@ func (f doorFlags) open(kind string) (doorway, error) {
 	if err != nil {
 		return doorway{}, badUsage(fmt.Errorf("listen on %s: %w; choose another address with --door-listen, port 0 for any free port", f.DoorListen, reason(err)))
 	}
-	return doorway{listener, &laptop.Door{Kind: kind, Domain: listener.Addr().String()}}, nil
+	return doorway{Listener: listener, door: &laptop.Door{Kind: kind, Domain: listener.Addr().String()}}, nil
 }
 
 // close is for a doorway that may not be there.
 func (d doorway) close() {
-	if d.Listener != nil {
-		_ = d.Listener.Close() // after an error, or once more
+	for _, listener := range []net.Listener{d.Listener, d.oauthListener} {
+		if listener != nil {
+			_ = listener.Close() // after an error, or once more
+		}
 	}
 }
 
-// addresses of a service.
-type addresses struct{ api, mcp string }
+// addresses of a service; oauth is "" without a door for those who sign in.
+type addresses struct{ api, mcp, oauth string }
 
-// at makes them of that of the REST API, which the door is told.
+// at makes them of that of the REST API, which the door passes on.
 func (d doorway) at(api string) addresses {
-	if d.door == nil {
-		return addresses{api, api + "/mcp"}
+	at := addresses{api: api, mcp: api + "/mcp"}
+	if d.door != nil {
+		d.door.RESTAddress = api
+		at.mcp = d.url()
 	}
-	d.door.RESTAddress = api
-	return addresses{api, d.url()}
+	if d.oauth != nil {
+		at.oauth = d.oauth.Address() + "/mcp"
+	}
+	return at
 }
 
 // url is where MCP is.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"sekisho/functions/internal/contract"
@@ -91,7 +90,7 @@ func reservedNames(own []byte) (openapi.Reserved, error) {
 	r := openapi.Reserved{
 		// Directories that the service or a stand-in for AWS may extend.
 		Routes:    []string{"/", "/v1/user/", "/page/", "/_local/", "/.well-known/", "/mcp/"},
-		Functions: slices.Concat(api.Functions(), api.NeverBraked(), []string{"default", "relay"}),
+		Functions: append(api.AllFunctions(), "default", "relay"),
 	}
 	for _, op := range api.Operations {
 		r.Routes = append(r.Routes, op.Path)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,13 +10,14 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/issuer"
 )
 
 type keysCmd struct {
 	Create keysCreateCmd `cmd:"" help:"Create a key and show it once."`
-	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets."`
-	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key now."`
-	Rotate keysRotateCmd `cmd:"" help:"Replace a key with a new one that keeps its user, meter and settings."`
+	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets, or the apps that signed in with them."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key now, or sign out an app."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace a key with a new one that keeps its user, meter and settings. Apps sign in anew."`
 }
 
 type keysCreateCmd struct {
@@ -23,10 +25,16 @@ type keysCreateCmd struct {
 	User string `required:"" help:"The key's user, who is created if new." placeholder:"ID"`
 	Plan string `help:"Plan for a new user." placeholder:"NAME"`
 	Name string `help:"Label for the key." placeholder:"TEXT"`
-	JSON bool   `name:"json" help:"Print JSON."`
+	// Issuer and Sub are for the external issuer of an OAuth door.
+	Issuer string `help:"Make a key without a text, for somebody who signs in at this authorization server; with --sub." placeholder:"URL"`
+	Sub    string `help:"Whom that server means: the sub of its tokens." placeholder:"TEXT"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 func (c keysCreateCmd) Run(ctx context.Context, s streams) error {
+	if c.Issuer+c.Sub != "" {
+		return c.letIn(ctx, s)
+	}
 	if err := account.CheckName(c.Name); err != nil { // before a user is created for nothing
 		return badUsage(err)
 	}
@@ -39,6 +47,39 @@ func (c keysCreateCmd) Run(ctx context.Context, s streams) error {
 			return err
 		}
 		return showSecret(s.out, c.JSON, secret.Reveal(), key)
+	})
+}
+
+// letIn makes the key of a subject of an external issuer.
+func (c keysCreateCmd) letIn(ctx context.Context, s streams) error {
+	if err := issuer.CheckURL(c.Issuer); err != nil {
+		return badUsage(fmt.Errorf("--issuer: %w", err))
+	}
+	if !issuer.CheckSubject(c.Sub) {
+		return badUsage(errors.New("--sub: want the sub of the issuer's tokens, up to 255 printable characters"))
+	}
+	name := cmp.Or(c.Name, issuer.KeyName(c.Issuer, c.Sub))
+	if err := account.CheckName(name); err != nil {
+		return badUsage(err)
+	}
+	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
+		hash := issuer.KeyHash(c.Issuer, c.Sub)
+		if old, err := r.Store.Key(ctx, hash.ID()); err == nil {
+			return badUsage(fmt.Errorf("%s of %s has a key already: %s of user %s, %s", printable(c.Sub), printable(c.Issuer), old.ID, old.UserID, rowOf(old, r.Now()).Status))
+		}
+		if err := c.ensureUser(ctx, r); err != nil {
+			return err
+		}
+		key, err := r.AddKey(ctx, hash, c.User, name)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(s.out, map[string]string{"key_id": key.ID, "user": key.UserID, "plan": key.Plan})
+		}
+		_, err = fmt.Fprintf(s.out, "Key %s of user %s, plan %s. It has no text: %s calls with it after signing in at %s. That works everywhere within %s.\n",
+			key.ID, printable(key.UserID), printable(key.Plan), printable(c.Sub), printable(c.Issuer), account.DefaultKeyCache)
+		return err
 	})
 }
 
@@ -62,11 +103,15 @@ func (c keysCreateCmd) ensureUser(ctx context.Context, r account.Keyring) error 
 
 type keysListCmd struct {
 	storeFlags
-	User string `help:"List only this user's keys." placeholder:"ID"`
-	JSON bool   `name:"json" help:"Print JSON."`
+	User   string `help:"List only this user's keys." placeholder:"ID"`
+	Grants bool   `help:"List the apps that signed in with the keys, instead of the keys."`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 func (c keysListCmd) Run(ctx context.Context, s streams) error {
+	if c.Grants {
+		return c.listGrants(ctx, s)
+	}
 	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
 		keys, err := r.Store.Keys(ctx, c.User)
 		if err != nil {
@@ -89,10 +134,17 @@ func (c keysListCmd) Run(ctx context.Context, s streams) error {
 
 type keysRevokeCmd struct {
 	storeFlags
-	ID string `arg:"" name:"key-id" help:"ID of the key, as keys list shows it."`
+	ID    string `arg:"" optional:"" name:"key-id" help:"ID of the key, as keys list shows it."`
+	Grant string `help:"Sign out one app only: the ID of its grant, as keys list --grants shows it." placeholder:"ID"`
 }
 
 func (c keysRevokeCmd) Run(ctx context.Context, s streams) error {
+	switch {
+	case (c.ID == "") == (c.Grant == ""):
+		return badUsage(errors.New("give the ID of a key, or --grant with that of a grant"))
+	case c.Grant != "":
+		return c.endGrant(ctx, s)
+	}
 	return withKeyring(ctx, c.storeFlags, func(r account.Keyring) error {
 		if err := r.RevokeKey(ctx, c.ID); err != nil {
 			return err
@@ -143,12 +195,17 @@ func (c planSetCmd) Run(ctx context.Context, s streams) error {
 }
 
 func withKeyring(ctx context.Context, f storeFlags, do func(account.Keyring) error) error {
+	return withStores(ctx, f, func(st *stores) error {
+		return do(account.Keyring{Store: st.Accounts(), Plans: st.plans, Now: time.Now})
+	})
+}
+
+func withStores(ctx context.Context, f storeFlags, do func(*stores) error) error {
 	st, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
-	err = do(account.Keyring{Store: st.Accounts(), Plans: st.plans, Now: time.Now})
-	return errors.Join(err, st.close())
+	return errors.Join(do(st), st.close())
 }
 
 // keyRow is a key in a listing.

@@ -11,6 +11,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/sqlite"
 	"sekisho/functions/internal/usage"
 )
@@ -78,11 +79,15 @@ func TestStoredTextsDoNotReachTheTerminal(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	st := &stores{Store: db}
+	if _, err := signIn(t.Context(), st, grant.Client{ID: hostile, Name: hostile, Host: hostile}); err != nil {
+		t.Fatal(err)
+	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{
-		"keys list", "keys list --json", "usage", "usage --format csv", "usage --format json",
+		"keys list", "keys list --json", "keys list --grants", "keys list --grants --json", "usage", "usage --format csv", "usage --format json",
 		"usage export", "usage export --format json", "keys rotate key_real",
 	} {
 		var out, errors bytes.Buffer

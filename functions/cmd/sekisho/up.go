@@ -30,6 +30,7 @@ type upCmd struct {
 	apiFlags
 	backendFlags
 	doorFlags
+	oauthFlags
 	Listen   string        `help:"Address to listen on; port 0 takes any free one." default:"127.0.0.1:8787" placeholder:"HOST:PORT"`
 	Plan     []string      `help:"A plan and what it allows each key: NAME=1000,daily=200,per_second=2,burst=10, each part optional, or NAME=unlimited; given once or more, these replace the default plans." placeholder:"NAME=MONTHLY,…" sep:"none"`
 	Reserved []string      `help:"Reserved concurrency of a function; 0 switches it off." placeholder:"FUNCTION=N"`
@@ -65,14 +66,15 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if c.ToolNames != nil {
 		env[boot.ToolNames] = *c.ToolNames
 	}
-	dispatch := boot.Proxy
-	if c.Dispatch != nil {
-		dispatch = *c.Dispatch
+	dispatch, err := c.oauthFlags.dispatch(c.Dispatch)
+	if err != nil {
+		return badUsage(err)
 	}
-	if err := c.doorFlags.check(dispatch); err != nil {
+	if err := errors.Join(c.doorFlags.check(dispatch), c.oauthFlags.check(c.doorFlags)); err != nil {
 		return badUsage(err)
 	}
 	maps.Copy(env, c.doorFlags.environment())
+	c.oauthFlags.set(env)
 	c.listingFlags.set(env)
 	doc, report, err := c.contract(ctx)
 	if err != nil {
@@ -110,7 +112,12 @@ func (c upCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer door.close()
+	defer func() { door.close() }()
+	if c.OAuth {
+		if err := door.openOAuth(c.oauthFlags, laptop.OAuthDoor{External: c.OAuthIssuer != ""}); err != nil {
+			return err
+		}
+	}
 	described, err := keep(c.Data, doc)
 	if err != nil {
 		return err
@@ -223,7 +230,7 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, s
 		base += "/" + served.Gateway.Stage
 	}
 	at := door.at(base)
-	served.Door = door.door
+	served.Door, served.OAuthDoor = door.door, door.oauth
 	served.Log, served.Now, served.LocalToken = log, time.Now, rand.Text()
 	service, err := laptop.New(served)
 	if err != nil {
@@ -237,7 +244,7 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, s
 	if err := announce(at); err != nil {
 		return errors.Join(err, service.Close(ctx))
 	}
-	return service.Serve(ctx, listener, door.Listener)
+	return service.Serve(ctx, laptop.Listeners{API: listener, Door: door.Listener, OAuth: door.oauthListener})
 }
 
 // replayTime is how long a start waits for the failed calls of an earlier one. What is left is
@@ -317,6 +324,9 @@ func endLine(f *os.File) error {
 // functions are those of the contract, all with one environment, changed as the flags say.
 func (c upCmd) functions(api *contract.API, env map[string]string) (map[string]laptop.Function, error) {
 	functions := laptop.FunctionsOf(api, env)
+	if c.OAuth {
+		laptop.AddOAuth(functions, api, env)
+	}
 	err := change(functions, "reserved", c.Reserved, func(f *laptop.Function, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < -1 {
@@ -384,7 +394,7 @@ func firstKeys(ctx context.Context, st *stores) (map[string]string, error) {
 
 func (c upCmd) announce(w io.Writer, at addresses, backends map[string]string, st *stores, created map[string]string) error {
 	if c.JSON {
-		return printJSON(w, map[string]any{"mcp_url": at.mcp, "api_url": at.api, "backends": backends, "keys": created})
+		return printJSON(w, map[string]any{"mcp_url": at.mcp, "oauth_url": at.oauth, "api_url": at.api, "backends": backends, "keys": created})
 	}
 	_, err := io.WriteString(w, announcement(at, backends, c.Data, st.plans, created))
 	return err

@@ -117,7 +117,10 @@ type Store interface {
 	PutSettings(ctx context.Context, keyID string, s Settings, was *Settings) error
 }
 
-var userID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+var userID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]*$`)
+
+// MaxUserID is how many characters a user's ID may have.
+const MaxUserID = 64
 
 // Keyring creates users and creates, rotates and revokes keys.
 type Keyring struct {
@@ -128,8 +131,8 @@ type Keyring struct {
 
 // CreateUser adds a user on one of the configured plans.
 func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) {
-	if !userID.MatchString(id) {
-		return User{}, fmt.Errorf("user %q: use 1 to 64 letters, digits and . _ @ -, starting with a letter or digit", id)
+	if len(id) > MaxUserID || !userID.MatchString(id) {
+		return User{}, fmt.Errorf("user %q: use 1 to %d letters, digits and . _ @ -, starting with a letter or digit", id, MaxUserID)
 	}
 	if err := r.Plans.check(plan); err != nil {
 		return User{}, err
@@ -143,22 +146,33 @@ func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) 
 
 // CreateKey makes a key for a user. Only the first result holds the key itself.
 func (r Keyring) CreateKey(ctx context.Context, userID, name string) (apikey.Key, Key, error) {
-	if err := CheckName(name); err != nil {
+	secret, err := apikey.New()
+	if err != nil {
 		return apikey.Key{}, Key{}, err
+	}
+	k, err := r.AddKey(ctx, secret.Hash(), userID, name)
+	if err != nil {
+		return apikey.Key{}, Key{}, err
+	}
+	return secret, k, nil
+}
+
+// AddKey makes a key for a user by its hash. There need not be a text that has it: its holder may
+// prove by other means who they are.
+func (r Keyring) AddKey(ctx context.Context, h apikey.Hash, userID, name string) (Key, error) {
+	if err := CheckName(name); err != nil {
+		return Key{}, err
 	}
 	u, err := r.Store.User(ctx, userID)
 	if err != nil {
-		return apikey.Key{}, Key{}, fmt.Errorf("user %s: %w", userID, err)
+		return Key{}, fmt.Errorf("user %s: %w", userID, err)
 	}
-	secret, k, err := r.newKey(userID, name)
-	if err != nil {
-		return apikey.Key{}, Key{}, err
-	}
+	k := r.newKey(h, userID, name)
 	k.Plan = u.Plan
 	if err := r.Store.CreateKey(ctx, k); err != nil {
-		return apikey.Key{}, Key{}, fmt.Errorf("create key for %s: %w", userID, err)
+		return Key{}, fmt.Errorf("create key for %s: %w", userID, err)
 	}
-	return secret, k, nil
+	return k, nil
 }
 
 // RotateKey replaces a key with a new one that keeps the user, meter, name and settings.
@@ -174,10 +188,11 @@ func (r Keyring) RotateKey(ctx context.Context, id string, grace time.Duration) 
 	if !old.RevokedAt.IsZero() {
 		return apikey.Key{}, Key{}, fmt.Errorf("key %s has already been revoked or rotated: %w; create a new one", id, ErrInactive)
 	}
-	secret, k, err := r.newKey(old.UserID, old.Name)
+	secret, err := apikey.New()
 	if err != nil {
 		return apikey.Key{}, Key{}, err
 	}
+	k := r.newKey(secret.Hash(), old.UserID, old.Name)
 	k.Meter, k.Plan, k.Settings = old.Meter, old.Plan, old.Settings
 	if err := r.Store.ReplaceKey(ctx, id, r.now().Add(grace), k); err != nil {
 		return apikey.Key{}, Key{}, fmt.Errorf("rotate key %s: %w", id, err)
@@ -205,24 +220,17 @@ func (r Keyring) SetPlan(ctx context.Context, userID, plan string) error {
 	return nil
 }
 
-func (r Keyring) newKey(userID, name string) (apikey.Key, Key, error) {
-	secret, err := apikey.New()
-	if err != nil {
-		return apikey.Key{}, Key{}, err
-	}
-	h := secret.Hash()
-	return secret, Key{
-		ID: h.ID(), Hash: h, Meter: h.ID(), UserID: userID, Name: name, CreatedAt: r.now(),
-	}, nil
+func (r Keyring) newKey(h apikey.Hash, userID, name string) Key {
+	return Key{ID: h.ID(), Hash: h, Meter: h.ID(), UserID: userID, Name: name, CreatedAt: r.now()}
 }
 
-// mostName is how many characters a key's name may have.
-const mostName = 64
+// MaxName is how many characters a key's name may have.
+const MaxName = 64
 
 // CheckName refuses what a terminal or a table would not show as one line of text.
 func CheckName(name string) error {
-	if n := utf8.RuneCountInString(name); n > mostName {
-		return fmt.Errorf("the name of a key must have at most %d characters, not %d", mostName, n)
+	if n := utf8.RuneCountInString(name); n > MaxName {
+		return fmt.Errorf("the name of a key must have at most %d characters, not %d", MaxName, n)
 	}
 	for _, r := range name {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/memo"
 )
 
 func TestSettings(t *testing.T) {
@@ -151,16 +152,6 @@ func TestAnotherKeyOfTheSameIDIsUnknownToTheCache(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsBounded(t *testing.T) {
-	a := NewAuthenticator(&oneKey{}, time.Now, time.Hour)
-	for i := range maxCached + 1 {
-		a.remember(fmt.Sprint("key_", i), cached{})
-	}
-	if len(a.cache) > maxCached {
-		t.Errorf("%d keys are cached, want at most %d", len(a.cache), maxCached)
-	}
-}
-
 // TestUnknownKeysAreBoundedPerSource: made-up keys with a right checksum cost a read each, so a
 // source gets a few. It holds up nobody else, and no key that is known.
 func TestUnknownKeysAreBoundedPerSource(t *testing.T) {
@@ -169,7 +160,7 @@ func TestUnknownKeysAreBoundedPerSource(t *testing.T) {
 	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash()}}
 	a := NewAuthenticator(store, func() time.Time { return now }, time.Minute)
 	for range 5 * Unknown.Burst { // a good key uses nothing up
-		a.cache = map[string]cached{}
+		a.cache = memo.New[found](time.Minute)
 		if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
 			t.Fatal(err)
 		}

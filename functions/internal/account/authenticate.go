@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/memo"
 	"sekisho/functions/internal/ratelimit"
 )
 
@@ -34,22 +34,19 @@ func (e *ThrottledError) Error() string {
 type Authenticator struct {
 	store   Store
 	now     func() time.Time
-	ttl     time.Duration
 	unknown *ratelimit.Budget
-
-	mu    sync.Mutex
-	cache map[string]cached
+	cache   *memo.Memo[found]
 }
 
-type cached struct {
-	key   Key
-	err   error
-	until time.Time
+// found is what the store answered: a key, or that there is none.
+type found struct {
+	key Key
+	err error
 }
 
 // NewAuthenticator makes an authenticator that caches keys for ttl, 0 or longer.
 func NewAuthenticator(store Store, now func() time.Time, ttl time.Duration) *Authenticator {
-	return &Authenticator{store: store, now: now, ttl: ttl, unknown: ratelimit.NewBudget(Unknown), cache: map[string]cached{}}
+	return &Authenticator{store: store, now: now, unknown: ratelimit.NewBudget(Unknown), cache: memo.New[found](ttl)}
 }
 
 // Authenticate looks up a key by its text. source is whom to blame for an unknown key: the
@@ -67,55 +64,74 @@ func (a *Authenticator) Authenticate(ctx context.Context, text, source string) (
 	if err != nil {
 		return Key{}, err
 	}
+	return active(k, now)
+}
+
+// ByID looks up a key by its ID, for a caller who proved otherwise that the key is theirs. It
+// shares the cache with Authenticate, and its errors are the same; nothing is throttled.
+func (a *Authenticator) ByID(ctx context.Context, id string) (Key, error) {
+	now := a.now()
+	f, ok := a.cache.At(id, now)
+	switch {
+	case !ok:
+		return a.Reread(ctx, id)
+	case f.err != nil:
+		return Key{}, f.err
+	}
+	return active(f.key, now)
+}
+
+// Reread is ByID past the cache, for whoever knows that the key has changed.
+func (a *Authenticator) Reread(ctx context.Context, id string) (Key, error) {
+	now := a.now()
+	f, err := a.read(ctx, id, now)
+	if err == nil {
+		err = f.err
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	return active(f.key, now)
+}
+
+func active(k Key, now time.Time) (Key, error) {
 	if !k.Active(now) {
 		return k, fmt.Errorf("key %s: %w", k.ID, ErrInactive)
 	}
 	return k, nil
 }
 
-func (a *Authenticator) find(ctx context.Context, h apikey.Hash, source string, now time.Time) (Key, error) {
-	id := h.ID()
-	if c, ok := a.cachedAt(id, now); ok {
-		if c.err == nil && !c.key.Hash.Equal(h) {
-			return Key{}, ErrNotFound
-		}
-		return c.key, c.err
-	}
-	if wait, ok := a.unknown.Left(source, now); !ok {
-		return Key{}, &ThrottledError{wait}
-	}
+// read asks the store, and remembers its answer.
+func (a *Authenticator) read(ctx context.Context, id string, now time.Time) (found, error) {
 	k, err := a.store.Key(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		a.unknown.Allow(source, now)
 		err = fmt.Errorf("key %s: %w", id, ErrNotFound)
 	case err != nil:
-		return Key{}, fmt.Errorf("read key %s: %w", id, err)
-	case !k.Hash.Equal(h):
+		return found{}, fmt.Errorf("read key %s: %w", id, err)
+	}
+	f := found{key: k, err: err}
+	a.cache.Remember(id, f, now)
+	return f, nil
+}
+
+func (a *Authenticator) find(ctx context.Context, h apikey.Hash, source string, now time.Time) (Key, error) {
+	id := h.ID()
+	f, ok := a.cache.At(id, now)
+	if !ok {
+		if wait, ok := a.unknown.Left(source, now); !ok {
+			return Key{}, &ThrottledError{wait}
+		}
+		var err error
+		if f, err = a.read(ctx, id, now); err != nil {
+			return Key{}, err
+		}
+		if f.err != nil {
+			a.unknown.Allow(source, now)
+		}
+	}
+	if f.err == nil && !f.key.Hash.Equal(h) {
 		return Key{}, fmt.Errorf("key %s: %w", id, ErrNotFound)
 	}
-	a.remember(id, cached{key: k, err: err, until: now.Add(a.ttl)})
-	return k, err
-}
-
-func (a *Authenticator) cachedAt(id string, now time.Time) (cached, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c, ok := a.cache[id]
-	return c, ok && now.Before(c.until)
-}
-
-// maxCached bounds the cache, so that a flood of made-up keys can't fill the memory.
-const maxCached = 10_000
-
-func (a *Authenticator) remember(id string, c cached) {
-	if a.ttl <= 0 {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.cache) >= maxCached {
-		clear(a.cache)
-	}
-	a.cache[id] = c
+	return f.key, f.err
 }

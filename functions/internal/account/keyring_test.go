@@ -101,17 +101,17 @@ func TestNoKeyIsShownThatIsNotStored(t *testing.T) {
 func TestNamesOfKeys(t *testing.T) {
 	for name, good := range map[string]bool{
 		"": true,
-		"Yūki’s laptop — 東京　本社, =1+1":   true,
-		strings.Repeat("京", mostName):   true,
-		strings.Repeat("a", mostName+1): false,
-		"red \x1b[31m":                  false,
-		"two\nlines":                    false,
-		"a\tcolumn":                     false,
-		"\u009b31m":                     false, // CSI in one character
-		"left\u202eright":               false, // turns what follows around
-		"zero\u200bwidth":               false,
-		"line\u2028separator":           false,
-		"not UTF-8 \xff":                false,
+		"Yūki’s laptop — 東京　本社, =1+1":  true,
+		strings.Repeat("京", MaxName):   true,
+		strings.Repeat("a", MaxName+1): false,
+		"red \x1b[31m":                 false,
+		"two\nlines":                   false,
+		"a\tcolumn":                    false,
+		"\u009b31m":                    false, // CSI in one character
+		"left\u202eright":              false, // turns what follows around
+		"zero\u200bwidth":              false,
+		"line\u2028separator":          false,
+		"not UTF-8 \xff":               false,
 	} {
 		r, s := newKeyring()
 		_, k, err := r.CreateKey(t.Context(), "u", name)

@@ -13,6 +13,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
@@ -153,9 +154,22 @@ func FromEnv(rt boot.Runtime, s store.Store) (*Gate, error) {
 
 // KeysFromEnv builds the authenticator of a deployment.
 func KeysFromEnv(rt boot.Runtime, s store.Store) (*account.Authenticator, error) {
-	cache, err := rt.Env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
+	cache, err := keyCache(rt)
 	if err != nil {
 		return nil, err
 	}
 	return account.NewAuthenticator(s.Accounts(), rt.Now, cache), nil
+}
+
+// GrantsFromEnv builds the authenticator of those who signed in with a key; keys finds the keys.
+func GrantsFromEnv(rt boot.Runtime, s store.Store, keys *account.Authenticator) (*grant.Authenticator, error) {
+	cache, err := keyCache(rt)
+	if err != nil {
+		return nil, err
+	}
+	return grant.NewAuthenticator(s.Grants(), keys, rt.Now, cache), nil
+}
+
+func keyCache(rt boot.Runtime) (time.Duration, error) {
+	return rt.Env.Seconds(boot.KeyCacheSeconds, account.DefaultKeyCache)
 }

@@ -28,6 +28,14 @@ const (
 	ListingTokens = "SEKISHO_LISTING_TOKENS"
 	LogLevel      = "SEKISHO_LOG_LEVEL"
 
+	// OAuthIssuer is whose tokens mcp takes at the OAuth door, instead of those of grants; one of
+	// OAuthAudience must be theirs, and OAuthScope among their scopes if it is set. OAuthNewUserPlan
+	// is the plan of the users that are made of unknown subjects; without it none are.
+	OAuthIssuer      = "SEKISHO_OAUTH_ISSUER"
+	OAuthAudience    = "SEKISHO_OAUTH_AUDIENCE"
+	OAuthScope       = "SEKISHO_OAUTH_SCOPE"
+	OAuthNewUserPlan = "SEKISHO_OAUTH_NEW_USER_PLAN"
+
 	// Streaming says that the function is invoked for streams only, by a function URL or by a
 	// REST API with response streaming.
 	Streaming = "SEKISHO_STREAMING"
@@ -55,9 +63,7 @@ const (
 	// OAuthAccessMinutes is how long an access token works, OAuthGrantDays how long a sign-in lasts.
 	OAuthAccessMinutes = "SEKISHO_OAUTH_ACCESS_MINUTES"
 	OAuthGrantDays     = "SEKISHO_OAUTH_GRANT_DAYS"
-	// OAuthIssuer is an authorization server that somebody else runs, in place of our own.
-	// OAuthOwnMetadata is "true" where its metadata is served here, completed.
-	OAuthIssuer      = "SEKISHO_OAUTH_ISSUER"
+	// OAuthOwnMetadata is "true" where the metadata of OAuthIssuer is served here, completed.
 	OAuthOwnMetadata = "SEKISHO_OAUTH_OWN_METADATA"
 
 	// Backend is the JSON of a backend.Settings, for the function of a backend.

@@ -1,7 +1,6 @@
 package brake
 
 import (
-	"slices"
 	"strings"
 
 	"sekisho/functions/internal/contract"
@@ -43,7 +42,7 @@ func (c Config) Methods(api *contract.API) []string {
 // if the contract has no such function. Of names that would do, the longest is meant.
 func Undeployed(api *contract.API, deployed string) string {
 	found := ""
-	for _, name := range slices.Concat(api.Functions(), api.NeverBraked()) {
+	for _, name := range api.AllFunctions() {
 		if (deployed == name || strings.HasSuffix(deployed, "-"+name)) && len(name) > len(found) {
 			found = name
 		}

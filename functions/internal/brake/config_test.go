@@ -29,12 +29,14 @@ func TestMethods(t *testing.T) {
 func TestUndeployed(t *testing.T) {
 	api, err := contract.Parse([]byte(`{"paths":{
 		"/a":{"get":{"operationId":"a","x-sekisho":{"function":"search"}}},
-		"/b":{"get":{"operationId":"b","x-sekisho":{"function":"postal-search"}}}}}`))
+		"/b":{"get":{"operationId":"b","x-sekisho":{"function":"postal-search"}}}},
+		"x-sekisho-oauth-routes":{"ANY /token":{"function":"oauth"}},
+		"x-sekisho-functions":{"default":{"memory_mb":256,"timeout_seconds":5,"braked":true},"oauth":{}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for deployed, want := range map[string]string{
-		"search": "search", "demo-search": "search", "demo-postal-search": "postal-search", "postal-search": "postal-search", "demo-research": "", "": "",
+		"search": "search", "demo-search": "search", "demo-postal-search": "postal-search", "postal-search": "postal-search", "demo-research": "", "": "", "demo-oauth": "oauth",
 	} {
 		if got := Undeployed(api, deployed); got != want {
 			t.Errorf("%q is %q, want %q", deployed, got, want)

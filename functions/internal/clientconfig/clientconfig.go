@@ -25,6 +25,16 @@ func Clients() []Client {
 	}
 }
 
+// SignIn lists clients that sign in by themselves at an address that takes no key.
+func SignIn() []Client {
+	return []Client{
+		{"claude-code", "Claude Code (then /mcp in a session to sign in)", "", `claude mcp add --transport http sekisho-oauth {mcp}`},
+		{"cursor", "Cursor", ".cursor/mcp.json", `{"mcpServers":{"sekisho-oauth":{"url":"{mcp}"}}}`},
+		{"vscode", "VS Code", ".vscode/mcp.json", `{"servers":{"sekisho-oauth":{"type":"http","url":"{mcp}"}}}`},
+		{"mcp-remote", "Hosts that start a command only", "", `npx mcp-remote {mcp}`},
+	}
+}
+
 // For fills in the address of MCP, the API's base address, which has no final slash, and a key.
 func (c Client) For(mcp, api, key string) string {
 	return strings.NewReplacer("{mcp}", mcp, "{api}", api, "{key}", key).Replace(c.Text)

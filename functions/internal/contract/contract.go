@@ -39,6 +39,8 @@ type API struct {
 	Limits        Limits
 	// Backends by name, which is also that of their function.
 	Backends map[string]Backend
+	// OAuthRoutes of the OAuth door, sorted by Route.
+	OAuthRoutes []OAuthRoute
 
 	functions  functionTable
 	byID       map[string]*Operation
@@ -239,6 +241,7 @@ type raw struct {
 	AccessLog        map[string]string            `json:"x-sekisho-access-log"`
 	MinCompressed    *int                         `json:"x-amazon-apigateway-minimum-compression-size"`
 	Functions        map[string]json.RawMessage   `json:"x-sekisho-functions"`
+	OAuthRoutes      map[string]json.RawMessage   `json:"x-sekisho-oauth-routes"`
 	Limits           Limits                       `json:"x-sekisho-limits"`
 	Backends         map[string]Backend           `json:"x-sekisho-backends"`
 	Base             string                       `json:"x-sekisho-base"`
@@ -296,6 +299,9 @@ func Parse(doc []byte) (*API, error) {
 	schemas := newResolver(doc)
 	if err := api.addOperations(r, schemas); err != nil {
 		return nil, err
+	}
+	if err := api.addOAuthRoutes(r.OAuthRoutes); err != nil {
+		return nil, fmt.Errorf("contract: x-sekisho-oauth-routes: %w", err)
 	}
 	if err := api.addFunctions(r.Functions); err != nil {
 		return nil, fmt.Errorf("contract: x-sekisho-functions: %w", err)

@@ -51,11 +51,16 @@ func (a *API) Function(name string) Function {
 // Binary is the program of a function.
 func (a *API) Binary(name string) string { return cmp.Or(a.Function(name).Binary, name) }
 
-// NeverBraked lists the functions that the spending brake must leave alone, in order.
-func (a *API) NeverBraked() []string {
+// AllFunctions lists the functions that serve operations and those of the table, in order.
+func (a *API) AllFunctions() []string {
 	names := slices.AppendSeq(a.Functions(), maps.Keys(a.functions.named))
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return a.Function(name).Braked })
+	return slices.Compact(names)
+}
+
+// NeverBraked lists the functions that the spending brake must leave alone, in order.
+func (a *API) NeverBraked() []string {
+	return slices.DeleteFunc(a.AllFunctions(), func(name string) bool { return a.Function(name).Braked })
 }
 
 // fallbackName is the entry that the others start from.
@@ -129,10 +134,13 @@ func (r rawFunction) over(fallback rawFunction) (Function, error) {
 	}, nil
 }
 
-// checkFunctions: the brake answers for functions that serve operations; a named one that
-// serves none can't be stopped with an answer that says so.
+// checkFunctions: the brake stops functions that serve operations or routes of the OAuth door; a named
+// one that serves neither is a misspelt one.
 func (a *API) checkFunctions() error {
 	serving := a.Functions()
+	for _, route := range a.OAuthRoutes {
+		serving = append(serving, route.Function)
+	}
 	if slices.Contains(serving, fallbackName) {
 		return fmt.Errorf("no function may be called %s", fallbackName)
 	}

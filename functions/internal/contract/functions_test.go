@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,41 @@ func TestTableOfFunctionsRefuses(t *testing.T) {
 		_, err := Parse([]byte(`{"paths":{"/a":{"get":{"operationId":"a","x-sekisho":{"function":"a"}}}},"x-sekisho-functions":{` + c.table + `}}`))
 		if err == nil || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOAuthRoutes: the functions of the OAuth door are deployed, the brake may stop them, and they end
+// before an HTTP API gives up, after 30 s.
+func TestOAuthRoutes(t *testing.T) {
+	api, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(api.OAuthRoutes) == 0 {
+		t.Fatal("the OAuth door has no routes")
+	}
+	for _, route := range api.OAuthRoutes {
+		if !slices.Contains(api.AllFunctions(), route.Function) || api.Function(route.Function).Timeout >= 30*time.Second {
+			t.Errorf("%s: %s is not deployed, or runs for too long", route.Route, route.Function)
+		}
+		if isMCP := route.Function == api.Operation("system.mcp").Function; isMCP != (route.RatePerSecond == 0) || isMCP && route.Own {
+			t.Errorf("%+v: what strangers may call has a throttle of its own, and mcp that of the API, whoever the issuer is", route)
+		}
+	}
+	for entry, want := range map[string]string{
+		`{"function":"a","rate_per_second":5}`:                "rate_per_second and burst",
+		`{"function":"a","rate_per_second":-1,"burst":1}`:     "rate_per_second and burst",
+		`{"rate_per_second":5,"burst":1}`:                     "takes a function",
+		`{"function":"a","own":true,"rate":5}`:                `unknown field "rate"`,
+		`{"function":"gone","rate_per_second":5,"burst":1}`:   "oauth serves",
+		`{"function":"oauth","rate_per_second":5,"burst":1} `: "",
+		`{"function":"oauth","own":true}`:                     "",
+	} {
+		_, err := Parse([]byte(`{"paths":{},"x-sekisho-oauth-routes":{"ANY /token":` + entry + `},"x-sekisho-functions":{
+			"default":{"memory_mb":256,"timeout_seconds":5,"braked":true},"oauth":{}}}`))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", entry, err, want)
 		}
 	}
 }

@@ -21,6 +21,10 @@ const RESTAddress = "rest_address"
 // and host without a final slash. A request that has it came by that door.
 const OAuthAddress = "oauth_address"
 
+// ResourceMetadata is where the OAuth door describes itself (RFC 9728, section 3.1); what is added is
+// the path of the resource.
+const ResourceMetadata = "/.well-known/oauth-protected-resource"
+
 // BaseURL is the URL of the REST API, without a final slash, such as
 // https://abc.execute-api.eu-west-1.amazonaws.com/prod. Where the event came through that API, it
 // is domain and stage or base path as API Gateway has them in requestContext, never as the client

@@ -9,6 +9,7 @@
 package grant
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -46,6 +47,9 @@ const (
 	// Leeway is how long a refresh token that was rotated is answered as before: the answer may
 	// have been lost, or two windows of a host used it at once.
 	Leeway = 10 * time.Second
+	// Retain is how much longer than it lives a store keeps a grant at least, unless its key gets
+	// another: whoever comes with its tokens then hears why they stopped working.
+	Retain = 24 * time.Hour
 	// maxAccess bounds the access tokens that a grant remembers, expired ones included, so that
 	// their holders hear why. The oldest goes first, even if it still works.
 	maxAccess = 5
@@ -58,6 +62,17 @@ type Client struct {
 	// client document, or of its redirect.
 	Name string `json:"name,omitempty"`
 	Host string `json:"host,omitempty"`
+}
+
+// String says which app it is, for people: what it calls itself, and where it is known to be from.
+func (c Client) String() string {
+	switch {
+	case c.Name == "":
+		return cmp.Or(c.Host, c.ID)
+	case c.Host == "":
+		return c.Name
+	}
+	return c.Name + " (" + c.Host + ")"
 }
 
 // Grant is what is stored of one sign-in. Times are UTC, in milliseconds.

@@ -230,6 +230,17 @@ func TestAccessTokensOfAGrantAreFew(t *testing.T) {
 	}
 }
 
+func TestClientsAsText(t *testing.T) {
+	for want, c := range map[string]Client{
+		"App (app.example)": {ID: "id", Name: "App", Host: "app.example"}, "App": {ID: "id", Name: "App"},
+		"app.example": {ID: "id", Host: "app.example"}, "id": {ID: "id"},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%+v: %s, want %s", c, got, want)
+		}
+	}
+}
+
 func TestAChangeLeavesTheOriginal(t *testing.T) {
 	g, _, pair := signedIn(t)
 	before := g

@@ -32,6 +32,8 @@ type Applied struct {
 	} `json:"throttle"`
 	// Door of /mcp.
 	Door AppliedDoor `json:"door"`
+	// OAuth is the OAuth door; nil where there is none.
+	OAuth *AppliedOAuth `json:"oauth"`
 	// Functions by the contract's names.
 	Functions map[string]AppliedFunction `json:"functions"`
 }
@@ -52,6 +54,25 @@ func (d AppliedDoor) Throttle() *front.Throttle {
 		return nil
 	}
 	return &front.Throttle{Rate: d.RatePerSecond, Burst: d.Burst}
+}
+
+// AppliedOAuth is the OAuth door: its routes, as the contract has them, and the limit of those
+// without one of their own.
+type AppliedOAuth struct {
+	Routes        map[string]contract.OAuthRoute `json:"routes"`
+	RatePerSecond float64                        `json:"rate_per_second"`
+	Burst         int                            `json:"burst"`
+}
+
+// Door serves it.
+func (a AppliedOAuth) Door() OAuthDoor {
+	d := OAuthDoor{Throttle: AppliedDoor{RatePerSecond: a.RatePerSecond, Burst: a.Burst}.Throttle(), Routes: []contract.OAuthRoute{}}
+	for _, name := range slices.Sorted(maps.Keys(a.Routes)) {
+		route := a.Routes[name]
+		route.Route = name
+		d.Routes = append(d.Routes, route)
+	}
+	return d
 }
 
 // AppliedFunction is what one function runs with.

@@ -1,14 +1,17 @@
 package laptop
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/laptop/front"
 	"sekisho/functions/internal/laptop/httpapi"
+	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/mcpserver"
 )
 
@@ -31,6 +34,68 @@ type Door struct {
 	// nil means none.
 	Routes   []string
 	Throttle *front.Throttle
+}
+
+// OAuthDoor is the way to /mcp for those who sign in: an HTTP API beside the other doors.
+type OAuthDoor struct {
+	// Domain is the host, with its port, that clients reach it at.
+	Domain string
+	// External: users sign in elsewhere, so that the routes of our own authorization server are not
+	// there.
+	External bool
+	// Routes of the HTTP API, and Throttle of those that have none of their own; nil means what the
+	// contract has of them, and none.
+	Routes   []contract.OAuthRoute
+	Throttle *front.Throttle
+}
+
+// Address is what the door calls itself.
+func (d OAuthDoor) Address() string { return "http://" + d.Domain }
+
+// routes are those that are there.
+func (d OAuthDoor) routes(api *contract.API) []contract.OAuthRoute {
+	if d.Routes != nil {
+		return d.Routes
+	}
+	return slices.DeleteFunc(slices.Clone(api.OAuthRoutes), func(r contract.OAuthRoute) bool { return r.Own && d.External })
+}
+
+// AddOAuth adds the functions that only an OAuth door leads to, with an environment.
+func AddOAuth(functions map[string]Function, api *contract.API, env map[string]string) {
+	for _, route := range api.OAuthRoutes {
+		if _, there := functions[route.Function]; !there {
+			functions[route.Function] = Function{Function: lambda.Function{Reserved: lambda.Unreserved}, Env: env}
+		}
+	}
+}
+
+func (s *Service) newOAuthDoor(c Config) (http.Handler, error) {
+	if c.OAuthDoor == nil {
+		return nil, nil
+	}
+	if !s.direct {
+		return nil, errors.New("an OAuth door needs dispatch direct: a token is no key, so that mcp could send nothing on to the REST API")
+	}
+	a := httpapi.HTTPAPI{
+		Behind: map[string]string{}, Throttle: c.OAuthDoor.Throttle, Throttles: map[string]front.Throttle{},
+		StageVariables: map[string]string{gateway.OAuthAddress: c.OAuthDoor.Address()},
+	}
+	for _, r := range c.OAuthDoor.routes(s.api) {
+		if !slices.Contains(s.Functions.Names(), r.Function) {
+			return nil, fmt.Errorf("the route %s of the OAuth door leads to the function %s, which is missing", r.Route, r.Function)
+		}
+		a.Routes = append(a.Routes, r.Route)
+		a.Behind[r.Route] = r.Function
+		if r.Burst > 0 {
+			a.Throttles[r.Route] = front.Throttle{Rate: r.RatePerSecond, Burst: r.Burst}
+		}
+	}
+	return httpapi.NewHTTPAPI(httpapi.Config{Functions: s.Functions, Domain: c.OAuthDoor.Domain, Log: s.log, Now: c.Now}, a), nil
+}
+
+// OAuth serves the requests that come by the OAuth door.
+func (s *Service) OAuth() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.calls.serve(s.oauth, w, r) })
 }
 
 // routes are those of an HTTP API where what Terraform applied does not name them: what mcp serves,

@@ -216,7 +216,7 @@ func TestDoorStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listeners[0], listeners[1]) }()
+	go func() { ended <- s.Serve(ctx, laptop.Listeners{API: listeners[0], Door: listeners[1]}) }()
 	for i, want := range []int{404, 401} {
 		at := *s
 		at.base = "http://" + listeners[i].Addr().String()

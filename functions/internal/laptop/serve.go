@@ -57,20 +57,25 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls.serve(s.gateway, w, r)
 }
 
+// Listeners are where a service listens: at the REST API, and at its doors if it has them.
+type Listeners struct{ API, Door, OAuth net.Listener }
+
 // Serve serves until ctx ends, and then stops: what runs gets a few seconds to end. After that
 // it is ended like a function whose time is up: its caller gets an answer, and its units back.
-// door is where the Door listens; nil without one.
-func (s *Service) Serve(ctx context.Context, listener, door net.Listener) error {
+func (s *Service) Serve(ctx context.Context, at Listeners) error {
 	servers := servers{}
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	serve := func(h http.Handler, on net.Listener) {
 		server := s.server(h)
 		servers = append(servers, server)
 		go func() { failed <- server.Serve(on) }()
 	}
-	serve(s, listener)
-	if door != nil {
-		serve(s.Door(), door)
+	serve(s, at.API)
+	if at.Door != nil {
+		serve(s.Door(), at.Door)
+	}
+	if at.OAuth != nil {
+		serve(s.OAuth(), at.OAuth)
 	}
 	var err error
 	select {
@@ -111,19 +116,19 @@ func (s *Service) drain(ctx context.Context, servers servers) {
 	interrupting.Wait()
 }
 
-// servers are that of the API and that of the door.
+// servers are that of the API and those of the doors.
 type servers []*http.Server
 
 func (all servers) shutdown(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var failed [2]error
+	failed := make([]error, len(all))
 	var stopping sync.WaitGroup
-	for i, server := range all { // at once, so that neither takes calls while the other ends
+	for i, server := range all { // at once, so that none takes calls while another ends
 		stopping.Go(func() { failed[i] = server.Shutdown(ctx) })
 	}
 	stopping.Wait()
-	return errors.Join(failed[:]...)
+	return errors.Join(failed...)
 }
 
 func (all servers) close() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/usage"
 )
 
@@ -26,7 +27,7 @@ func TestStalledClient(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener, nil) }()
+	go func() { ended <- s.Serve(ctx, laptop.Listeners{API: listener}) }()
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,9 @@ type Config struct {
 	LocalToken string
 	// Door is what /mcp is reached by in the place of the REST API; nil means that.
 	Door *Door
+	// OAuthDoor is where those who sign in reach /mcp; nil means nowhere. mcp must dispatch calls
+	// itself.
+	OAuthDoor *OAuthDoor
 	// Wrap puts something around each handler, for measurements; nil leaves them alone.
 	Wrap func(function string, handler lambda.Invoker) lambda.Invoker
 }
@@ -93,7 +96,7 @@ type Service struct {
 	dispatched   *dispatchLog
 	topics       *lambda.Topics
 	local        http.Handler
-	door         http.Handler // nil without one
+	door, oauth  http.Handler // nil without one
 	client       *http.Client
 	now          func() time.Time
 	log          *zap.Logger
@@ -141,6 +144,9 @@ func New(c Config) (*Service, error) {
 		}
 	}
 	s.door = s.newDoor(c)
+	if s.oauth, err = s.newOAuthDoor(c); err != nil {
+		return nil, err
+	}
 	s.local = localAPI{service: s, address: c.Gateway.Domain, token: c.LocalToken}.handler()
 	s.subscription.Start()
 	return s, nil

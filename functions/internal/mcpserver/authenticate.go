@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,32 +13,40 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// challenge goes with every 401 (RFC 9110, section 11.6.1). It names no authorization
-// server, since there is none, and no error: with "invalid_token" OAuth clients start to
-// refresh. API Gateway renames the header on the way out, so the body must do on its own.
+// challenge goes with every 401 of a door that takes keys (RFC 9110, section 11.6.1). It names no
+// authorization server, since there is none, and no error: with "invalid_token" OAuth clients start
+// to refresh. API Gateway renames the header on the way out, so the body must do on its own.
 const challenge = `Bearer realm="sekisho"`
 
-// authenticate finds the key of a request, and its text for the calls to the REST API. source is
-// the caller's address.
-func (s *server) authenticate(ctx context.Context, h http.Header, source string, id json.RawMessage) (string, account.Key, *refusal) {
-	secret, err := apikey.FromHeaders(h.Values)
-	if err != nil {
-		return "", account.Key{}, unauthorized(id, problem.New(problem.Unauthorized, notTaken(err)))
+// authenticate finds whose request it is.
+func (s *server) authenticate(x *exchange) *refusal {
+	if door := oauthDoor(x.request); door != "" {
+		return s.authenticateToken(x, door)
 	}
-	key, err := s.Authenticator.Authenticate(ctx, secret, gateway.Source(source))
+	text, err := apikey.FromHeaders(x.request.Header.Values)
+	if err != nil {
+		return unauthorized(x.id, problem.New(problem.Unauthorized, notTaken(err)))
+	}
+	x.key, err = s.Authenticator.Authenticate(x.context(), text, gateway.Source(x.request.RemoteAddr))
 	switch {
 	case err == nil:
-		return secret, key, nil
+		x.secret = text
+		return nil
 	case errors.Is(err, account.ErrNotFound):
-		return "", key, unauthorized(id, problem.New(problem.KeyNotFound, ""))
+		return unauthorized(x.id, problem.New(problem.KeyNotFound, ""))
 	case errors.Is(err, account.ErrInactive):
-		return "", key, unauthorized(id, problem.New(problem.KeyInactive, ""))
+		return unauthorized(x.id, problem.New(problem.KeyInactive, ""))
 	}
+	return s.unchecked(x.id, err)
+}
+
+// unchecked refuses a call when nobody could say whose it is.
+func (s *server) unchecked(id json.RawMessage, err error) *refusal {
 	if busy := new(account.ThrottledError); errors.As(err, &busy) {
-		return "", key, refuse(id, problem.Denial(problem.Throttled, nil, busy.Wait))
+		return refuse(id, problem.Denial(problem.Throttled, nil, busy.Wait))
 	}
 	s.Log.Error("the key could not be checked", zap.Error(err))
-	return "", key, refuse(id, problem.New(problem.StoreUnavailable, ""))
+	return refuse(id, problem.New(problem.StoreUnavailable, ""))
 }
 
 // notTaken says to a caller that did send something why it was not taken.

@@ -58,6 +58,8 @@ const (
 type Config struct {
 	API           *contract.API
 	Authenticator Authenticator
+	// OAuth is for requests by the OAuth door; nil where there is none.
+	OAuth *OAuth
 	// BaseURL gives the REST API's URL for a request, without a final slash. Nil: as the Lambda
 	// event has it.
 	BaseURL func(*http.Request) (string, error)
@@ -206,7 +208,7 @@ func FromEnv(open store.Open, platform Platform) boot.Build {
 			return nil, err
 		}
 		if dispatch == boot.Direct {
-			config.Direct, config.Authenticator, err = directFromEnv(rt, open, platform)
+			err = config.direct(rt, open, platform)
 		} else {
 			config.Authenticator, err = keysFromEnv(rt, open)
 		}
@@ -229,26 +231,32 @@ func keysFromEnv(rt boot.Runtime, open store.Open) (Authenticator, error) {
 	return admission.KeysFromEnv(rt, s)
 }
 
-func directFromEnv(rt boot.Runtime, open store.Open, platform Platform) (*Direct, Authenticator, error) {
+// direct has the server dispatch calls itself.
+func (c *Config) direct(rt boot.Runtime, open store.Open, platform Platform) error {
 	s, err := open(rt.Env, boot.AccountsTable, boot.UsageTable)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	gate, err := admission.FromEnv(rt, s)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	gate.Free = nil // the server bounds what is free, whoever serves it
-	d := &Direct{Gate: gate, Refunds: s.Usage()}
+	keys, err := admission.KeysFromEnv(rt, s)
+	if err != nil {
+		return err
+	}
+	c.Authenticator, c.Direct = keys, &Direct{Gate: gate, Refunds: s.Usage()}
+	if c.OAuth, err = oauthFromEnv(rt, s, keys); err != nil {
+		return err
+	}
 	names, err := rt.Env.Names(boot.Functions)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if d.Functions, err = platform.Functions(rt.Env, names); err != nil {
-		return nil, nil, err
+	if c.Direct.Functions, err = platform.Functions(rt.Env, names); err != nil {
+		return err
 	}
-	if d.Braked, err = platform.Braked(rt.Env); err != nil {
-		return nil, nil, err
-	}
-	return d, gate.Keys, nil
+	c.Direct.Braked, err = platform.Braked(rt.Env)
+	return err
 }

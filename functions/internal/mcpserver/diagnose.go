@@ -45,7 +45,7 @@ func (s *server) diagnose(ctx context.Context, x *exchange, t *tool, _ map[strin
 	answers := s.callAll(ctx, x, t.composite.Calls, p)
 	d := diagnosis{OK: true, Checks: []check{
 		s.dispatch.endpoint(ctx, answers),
-		checkKey(x.key.ID, answers[opUsage], answers[opSettings]),
+		checkKey(x, answers[opUsage], answers[opSettings]),
 		checkUsage(answers[opUsage]),
 		checkSettings(answers[opSettings]),
 		s.checkListing(x),
@@ -101,7 +101,7 @@ func newCheck(name string, a restAnswer) check {
 
 // checkKey judges the key by what others said of it: this function has accepted it already, but may
 // remember a key that was revoked in the last half minute.
-func checkKey(id string, answers ...restAnswer) check {
+func checkKey(x *exchange, answers ...restAnswer) check {
 	worst := answers[0]
 	for _, a := range answers {
 		if a.status == http.StatusUnauthorized {
@@ -115,7 +115,7 @@ func checkKey(id string, answers ...restAnswer) check {
 	}
 	k := newCheck("key", worst)
 	if k.OK {
-		k.Detail = "The API key is active: " + id + "."
+		k.Detail = "The API key is active: " + x.key.ID + "." + x.signedIn.detail()
 	}
 	return k
 }

@@ -26,7 +26,9 @@ type exchange struct {
 	// method is the protocol's, for the log.
 	method string
 	key    account.Key
-	secret string
+	// secret is the key's text; "" by the OAuth door, where signedIn says how the caller has the key.
+	secret   string
+	signedIn SignedIn
 	// live has the events of an answer that goes out while the call runs; nil for a whole answer.
 	live *live
 	// called is the tool that tools/call names.
@@ -196,7 +198,7 @@ func (s *server) logExchange(x *exchange, status int, took time.Duration) {
 	if x.recorded && (x.outcome == succeeded || x.admission.AdmissionID == "") {
 		return
 	}
-	s.Log.Info("mcp",
+	s.Log.Info("mcp", append([]zap.Field{
 		zap.String("request_id", requestID(x.context())),
 		zap.String("key_id", x.key.ID),
 		zap.String("method", x.method),
@@ -204,7 +206,7 @@ func (s *server) logExchange(x *exchange, status int, took time.Duration) {
 		zap.Int("status", status),
 		zap.String("outcome", x.outcome),
 		zap.Int64("ms", took.Milliseconds()),
-	)
+	}, x.signedIn.fields()...)...)
 }
 
 // survive keeps a panic in a goroutine of ours from ending the process. Use it deferred.

@@ -37,6 +37,7 @@ func (s *server) record(message string, x *exchange, a gateway.Admission, more .
 	add("crossed", a.Crossed, true)
 	add("user_id", a.UserID, a.Crossed != "") // whom the message is about
 	add("plan", a.Plan, a.Crossed != "")
+	fields = append(fields, x.signedIn.fields()...)
 	entry := zapcore.Entry{Level: zapcore.InfoLevel, Time: s.Now(), Message: message}
 	_ = s.Log.Core().Write(entry, append(fields, more...)) // as for any line, nobody could be told
 }

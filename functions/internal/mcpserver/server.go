@@ -121,7 +121,7 @@ func (s *server) answer(a answer, x *exchange) *refusal {
 	if refused := checkVersion(r.Header, m); refused != nil {
 		return refused
 	}
-	if x.secret, x.key, refused = s.authenticate(r.Context(), r.Header, r.RemoteAddr, m.id); refused != nil {
+	if refused := s.authenticate(x); refused != nil {
 		return refused
 	}
 	if m.method != "tools/call" { // of those, only the free ones are bounded: see serveTool

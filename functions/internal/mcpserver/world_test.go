@@ -185,7 +185,7 @@ func (w *world) stream(ctx context.Context, e events.APIGatewayProxyRequest) *ev
 
 func secondFormat(e events.APIGatewayProxyRequest) events.APIGatewayV2HTTPRequest {
 	second := events.APIGatewayV2HTTPRequest{
-		Version: "2.0", RawPath: cmp.Or(e.Path, "/mcp"), Headers: map[string]string{},
+		Version: "2.0", RawPath: cmp.Or(e.Path, "/mcp"), Headers: map[string]string{}, StageVariables: e.StageVariables,
 		Body: base64.StdEncoding.EncodeToString([]byte(e.Body)), IsBase64Encoded: true,
 		RequestContext: events.APIGatewayV2HTTPRequestContext{RequestID: "request-1", HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: e.HTTPMethod}},
 	}

@@ -52,6 +52,13 @@ const (
 	Internal         Code = "internal"
 	Unreachable      Code = "unreachable"
 
+	// Those of the door that is signed in at.
+	SignInRequired    Code = "sign_in_required"
+	TokenRefused      Code = "token_refused"
+	UserUnknown       Code = "user_unknown"
+	ScopeMissing      Code = "scope_missing"
+	IssuerUnreachable Code = "issuer_unreachable"
+
 	DailyLimitExceeded       Code = "daily_limit_exceeded"
 	UpstreamNotConfigured    Code = "upstream_not_configured"
 	UpstreamTokenUnavailable Code = "upstream_token_unavailable"
@@ -100,6 +107,11 @@ var kinds = map[Code]kind{
 	Unauthorized:             {401, "No valid API key", Permanent, 0, "This call had no API key, or one that is mistyped, unknown or revoked. " + HowToSendKey + " Do not retry without a valid one."},
 	KeyNotFound:              {401, "Unknown API key", Permanent, 0, "This API key is mistyped or unknown. Do not retry with it; tell your user to check the key, or to get one from the owner of this server."},
 	KeyInactive:              {401, "API key revoked", Permanent, 0, "This API key was revoked or replaced. Do not retry with it; tell your user to get a new one from the owner of this server."},
+	SignInRequired:           {401, "Not signed in", Permanent, 0, "This address takes no API keys: a person signs in once, in a browser that your host opens (OAuth). Tell your user to connect, or to sign in to this server, in the host's settings. Do not retry before that, and do not ask for an API key: keys work at another address of this server, which its owner knows."},
+	TokenRefused:             {401, "The sign-in does not work any more", Permanent, 0, "Do not retry with the same access token. Hosts renew it by themselves; if yours does not, tell your user to sign in to this server again. Do not send an API key here."},
+	UserUnknown:              {401, "The user has no access", Permanent, 0, "The sign-in is good, but its user has no access to this server. Do not retry, and do not sign in again as the same user; tell your user to ask the owner of this server."},
+	ScopeMissing:             {403, "The sign-in lacks a scope", Permanent, 0, "Do not retry as it is. Tell your user to sign in to this server again and to agree to the scope that detail names."},
+	IssuerUnreachable:        {503, "The sign-in could not be checked", Transient, 5 * time.Second, "The service where users of this server sign in does not answer, so the access token could not be checked. The call did not run. Do not sign in again; wait retryAfterMs, then retry at most twice."},
 	SettingsChanged:          {412, "Settings changed meanwhile", Permanent, 0, "Somebody changed these settings after they were read; nothing was written. Do not retry as it is: read them (GET /v1/user/tool-settings), make your change to what they are now, and send that with the new ETag."},
 	LimitExceeded:            {429, "Limit used up", Permanent, 0, "The limit that limit_period names is used up for this API key; the count starts again at reset_at. Do not retry before then. Tell your user; utility.get_usage (GET /v1/user/usage) still answers, free of charge."},
 	RateLimited:              {429, "Too many calls with this API key", Transient, time.Second, "This API key makes calls faster than its plan allows. The call did not run and is not charged. Wait retryAfterMs, then retry, and make fewer calls at once."},

@@ -27,9 +27,9 @@ func TestEveryCodeTellsAnAgentWhatToDo(t *testing.T) {
 		if http.StatusText(p.Status) == "" || p.Status < 400 {
 			t.Errorf("%s: status %d", code, p.Status)
 		}
-		// A tool that is off is never an HTTP answer, and the protocol wants 403 for a web
-		// origin, which only browsers send.
-		if p.Status == http.StatusForbidden && code != problem.ToolDisabled && code != problem.OriginNotAllowed {
+		// A tool that is off is never an HTTP answer, the protocol wants 403 for a web origin, which
+		// only browsers send, and a lack of scope is such a call.
+		if p.Status == http.StatusForbidden && code != problem.ToolDisabled && code != problem.OriginNotAllowed && code != problem.ScopeMissing {
 			t.Errorf("%s: a 403 is read as a call to log in again", code)
 		}
 		if len(p.Hint) < 40 || p.Title == "" {

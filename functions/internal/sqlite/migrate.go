@@ -16,7 +16,7 @@ var limitsSchema string
 
 // migrations lead from one version of the schema to the next; user_version counts them.
 // A migration that was released is never changed: add another one.
-var migrations = []string{schema, brakeSchema, limitsSchema}
+var migrations = []string{schema, brakeSchema, limitsSchema, grantSchema}
 
 // applicationID, "SEKI" in ASCII, marks a file as ours.
 const applicationID = 0x53454b49

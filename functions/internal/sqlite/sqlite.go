@@ -1,4 +1,4 @@
-// Package sqlite keeps accounts and usage in one SQLite file: the store on a laptop. Any
+// Package sqlite keeps accounts, grants and usage in one SQLite file: the store on a laptop. Any
 // number of goroutines and processes on one machine may share a file.
 //
 // The file is in WAL mode with synchronous=NORMAL: commits survive a crash of the process,
@@ -20,6 +20,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
@@ -33,6 +34,9 @@ type DB struct {
 
 // Accounts is the store of users and keys.
 func (db *DB) Accounts() account.Store { return accounts{db} }
+
+// Grants is the store of grants.
+func (db *DB) Grants() grant.Store { return grants{db} }
 
 // Usage is the store of counters.
 func (db *DB) Usage() usage.Store { return meters{db} }

@@ -1,4 +1,4 @@
-// Package store says what a store of Sekisho is: where users and keys, the counters of a
+// Package store says what a store of Sekisho is: where users, keys and grants, the counters of a
 // month, the limits towards the upstream and the state of the brake are kept.
 //
 // There are two: package sqlite for a laptop, package aws/dynamo for AWS. A third, over
@@ -11,6 +11,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
@@ -19,6 +20,8 @@ import (
 type Store interface {
 	// Accounts keeps users and keys.
 	Accounts() account.Store
+	// Grants keeps what apps that signed in with a key hold.
+	Grants() grant.Store
 	// Usage keeps the counters of each meter and month.
 	Usage() usage.Store
 	// Buckets and Dailies keep what was called and published at the upstream.

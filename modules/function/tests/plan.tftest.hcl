@@ -63,6 +63,32 @@ run "defaults" {
   }
 }
 
+run "some_items_of_a_table" {
+  command = plan
+
+  variables {
+    statements = [
+      { actions = ["dynamodb:GetItem", "dynamodb:PutItem"], resources = ["arn:aws:dynamodb:us-east-1:123456789012:table/demo-accounts"], leading_keys = ["grant#*", "grants#*"] },
+      { actions = ["dynamodb:GetItem"], resources = ["arn:aws:dynamodb:us-east-1:123456789012:table/demo-usage"] },
+    ]
+  }
+
+  assert {
+    condition     = [for s in slice(jsondecode(aws_iam_role_policy.this.policy).Statement, 1, 3) : try(s.Condition, null)] == [{ "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["grant#*", "grants#*"] } }, null]
+    error_message = "The condition holds the one statement to its items, and the other has none."
+  }
+}
+
+run "refuses_items_that_nothing_names" {
+  command = plan
+
+  variables {
+    statements = [{ actions = ["dynamodb:Scan"], resources = ["arn:aws:dynamodb:us-east-1:123456789012:table/demo-accounts"], leading_keys = ["grant#*"] }]
+  }
+
+  expect_failures = [var.statements]
+}
+
 run "everything" {
   command = plan
 

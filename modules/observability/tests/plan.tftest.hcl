@@ -77,6 +77,27 @@ run "http_api" {
   }
 }
 
+run "oauth_door" {
+  command = plan
+
+  variables {
+    door = { kind = "http", api_id = "a1b2c3", oauth = true, oauth_api_id = "d4e5f6" }
+  }
+
+  assert {
+    condition = { for m in jsondecode(aws_cloudwatch_dashboard.this.dashboard_body).widgets[0].properties.metrics : m[0].id => m[0].expression if contains(["gateway", "answers"], try(m[0].id, "")) } == {
+      gateway = "FILL(billed, 0) * 3.5 / 1000000 + FILL(door, 0) * 1 / 1000000 + FILL(oauth_door, 0) * 1 / 1000000"
+      answers = "(FILL(requests, 0) + FILL(door, 0) + FILL(oauth_door, 0)) * 2048 * 0.09 / 1000000000"
+    }
+    error_message = "Both HTTP APIs are in the dollars."
+  }
+
+  assert {
+    condition     = { for k, alarm in aws_cloudwatch_metric_alarm.this : k => "${alarm.metric_name} ${join(" ", values(alarm.dimensions))}" if startswith(k, "oauth") } == { oauth-failures = "5xx d4e5f6", oauth-refusals = "4xx d4e5f6" }
+    error_message = "Whoever tries keys at the OAuth door is noticed."
+  }
+}
+
 run "direct_dispatch" {
   command = plan
 

@@ -100,6 +100,49 @@ run "http_api" {
   }
 }
 
+# The OAuth door has a pair of its own, and the others are as without it.
+run "oauth_door" {
+  command = plan
+
+  variables {
+    door = { kind = "rest", dispatch = "direct", oauth = true, oauth_api_id = "d4e5f6" }
+  }
+
+  assert {
+    condition     = toset(output.names) == toset(["demo-spend-rate", "demo-spend-average", "demo-spend-rate-oauth", "demo-spend-average-oauth"]) && aws_cloudwatch_metric_alarm.this["oauth_short"].evaluation_periods == 5 && aws_cloudwatch_metric_alarm.this["oauth_long"].evaluation_periods == 1
+    error_message = "The brake obeys both pairs, which are slow and quick alike."
+  }
+
+  assert {
+    condition = alltrue([
+      for role, period in { oauth_short = 60, oauth_long = 600 } :
+      { for q in aws_cloudwatch_metric_alarm.this[role].metric_query : q.id => "${one(q.metric).stat} ${one(q.metric).metric_name} ${join(" ", values(one(q.metric).dimensions))} ${one(q.metric).period}" if length(q.metric) == 1 } == { oauth_billed = "SampleCount IntegrationLatency d4e5f6 ${period}", oauth_ms = "Sum IntegrationLatency d4e5f6 ${period}" }
+    ])
+    error_message = "The HTTP API's metrics are filed under its ID."
+  }
+
+  # A request costs one of the HTTP API, two starts, mcp's 512 MB and 256 of what it invokes, a write and two
+  # reads, two lines and an answer.
+  assert {
+    condition = { for q in aws_cloudwatch_metric_alarm.this["oauth_short"].metric_query : q.id => q.expression if length(q.metric) == 0 } == {
+      gateway_usd  = "FILL(oauth_billed, 0) * 1 / 1000000"
+      starts       = "2 * FILL(oauth_billed, 0)"
+      starts_usd   = "starts * 0.2 / 1000000"
+      compute_usd  = "FILL(oauth_ms, 0) * 0.75 * 0.0000133334 / 1000"
+      tables_usd   = "FILL(oauth_billed, 0) * 0.625 / 1000000 + 2 * FILL(oauth_billed, 0) * 0.125 / 1000000"
+      logs_usd     = "starts * 250 * 0.5 / 1000000000"
+      answers_usd  = "FILL(oauth_billed, 0) * 2048 * 0.09 / 1000000000"
+      usd_per_hour = "60 * (answers_usd + compute_usd + gateway_usd + logs_usd + starts_usd + tables_usd)"
+    }
+    error_message = "Each request is taken for a tool call."
+  }
+
+  assert {
+    condition     = length([for q in aws_cloudwatch_metric_alarm.this["short"].metric_query : q if length(q.metric) == 1]) == 8
+    error_message = "The first pair reads what it reads without the OAuth door."
+  }
+}
+
 run "refuses_a_door_to_nothing" {
   command = plan
 

@@ -20,8 +20,8 @@ run "tables" {
   }
 
   assert {
-    condition     = one(aws_dynamodb_table.this["usage"].ttl).attribute_name == "expires_at" && length(aws_dynamodb_table.this["accounts"].ttl) == 0
-    error_message = "Counts expire by expires_at; accounts never do."
+    condition     = alltrue([for table in aws_dynamodb_table.this : one(table.ttl).attribute_name == "expires_at"])
+    error_message = "Counts and grants expire by expires_at."
   }
 
   assert {

@@ -17,14 +17,14 @@ type Table struct {
 	BillingMode types.BillingMode
 	HashKey     string
 	HashKeyType types.ScalarAttributeType
-	// TTL is the attribute with the epoch second after which an item may be removed; "" = none.
+	// TTL is the attribute with the epoch second after which an item may be removed.
 	TTL string
 }
 
 // Accounts and Usage are the two tables.
 var (
-	Accounts = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS}
-	Usage    = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS, TTL: "expires_at"}
+	Accounts = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS, TTL: "expires_at"}
+	Usage    = Accounts
 )
 
 // Create makes both tables, under the names given, and waits until they can be used.
@@ -50,7 +50,7 @@ func (t Table) create(ctx context.Context, client *dynamodb.Client, name string)
 	exists := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay = 50 * time.Millisecond
 	})
-	if err := exists.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil || t.TTL == "" {
+	if err := exists.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil {
 		return err
 	}
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{

@@ -150,6 +150,7 @@ type Function struct {
 // Outputs are the outputs of the stack that tests use.
 type Outputs struct {
 	MCPURL        string            `json:"mcp_url"`
+	OAuthURL      string            `json:"oauth_url"`
 	APIURL        string            `json:"api_url"`
 	Tables        map[string]string `json:"tables"`
 	TopicARN      string            `json:"topic_arn"`

@@ -1,17 +1,21 @@
-// Package dynamo keeps accounts and usage in two DynamoDB tables: the store in AWS.
+// Package dynamo keeps accounts, grants and usage in two DynamoDB tables: the store in AWS.
 //
 // Both tables have a partition key, pk, and no sort key. Items of the accounts table:
 //
 //	user#<id>   plan, created_at, v (counts changes), keys (set of key IDs)
 //	key#<id>    hash, meter, user, plan, name, created_at, revoked_at, off_categories, off_tools
 //	brake#<api>/<stage>   state, v (counts changes)
+//	grant#<id>            state, v (counts changes)
+//	grants#<key id>       grants (set of grant IDs), v (counts changes)
 //
-// Items of the usage table, with the epoch second expires_at as TTL:
+// Items of the usage table:
 //
 //	meter#<meter>#<2026-11>   used, refunded, denied, +<operation>, -<operation>, s0 … s5
 //	refund#<admission id>
 //	bucket#<name>             tat
 //	daily#<quota>#<day>       state, v
+//
+// TTL removes items by the epoch second expires_at; users, keys and the brake have none.
 //
 // Attributes are flat. +<operation> is the units charged for an operation, -<operation> the
 // units refunded, and s0 … s5 hold recent admissions; see admit.go. Names are short because
@@ -22,6 +26,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,6 +36,7 @@ import (
 	"sekisho/functions/internal/account"
 	awsconfig "sekisho/functions/internal/aws/config"
 	"sekisho/functions/internal/boot"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
@@ -79,6 +85,9 @@ func FromEnv(env boot.Env, tables ...string) (store.Store, error) {
 // Accounts is the store of users and keys.
 func (s *Store) Accounts() account.Store { return accounts{s} }
 
+// Grants is the store of grants.
+func (s *Store) Grants() grant.Store { return grants{s} }
+
 // Usage is the store of counters.
 func (s *Store) Usage() usage.Store { return meters{s} }
 
@@ -98,9 +107,21 @@ func (s *Store) get(ctx context.Context, table, pk string) (item, error) {
 	return out.Item, nil
 }
 
-// getAll reads items by their keys, at most 100, strongly consistent. Items that don't exist are
-// left out, and there is no order.
+// mostInBatch is how many items BatchGetItem takes.
+const mostInBatch = 100
+
+// getAll reads items by their keys, which are distinct, strongly consistent. Items that don't
+// exist are left out, and there is no order.
 func (s *Store) getAll(ctx context.Context, table string, keys []string, visit func(item) error) error {
+	for batch := range slices.Chunk(keys, mostInBatch) {
+		if err := s.getBatch(ctx, table, batch, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) getBatch(ctx context.Context, table string, keys []string, visit func(item) error) error {
 	var wanted []map[string]types.AttributeValue
 	for _, k := range keys {
 		wanted = append(wanted, key(k))

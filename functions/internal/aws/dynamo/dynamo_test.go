@@ -22,6 +22,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/store/storetest"
@@ -122,7 +123,7 @@ func TestStore(t *testing.T) {
 
 func TestTablesAreAsDefined(t *testing.T) {
 	s := fresh(t)
-	for name, ttl := range map[string]string{s.tables.Accounts: "", s.tables.Usage: expiresAt} {
+	for _, name := range []string{s.tables.Accounts, s.tables.Usage} {
 		table, err := s.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
 		if err != nil {
 			t.Fatal(err)
@@ -134,8 +135,8 @@ func TestTablesAreAsDefined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := aws.ToString(live.TimeToLiveDescription.AttributeName); got != ttl {
-			t.Errorf("%s: TTL on %q, want %q", name, got, ttl)
+		if got := aws.ToString(live.TimeToLiveDescription.AttributeName); got != expiresAt {
+			t.Errorf("%s: TTL on %q, want %q", name, got, expiresAt)
 		}
 	}
 }
@@ -264,6 +265,8 @@ func TestRoundTrips(t *testing.T) {
 	wire := &faultyWire{}
 	tables := freshTables(t)
 	s := New(clientOver(t, wire), tables)
+	first, _ := newGrant(t)
+	second, _ := newGrant(t)
 	created := account.Key{ID: "key_a", Meter: "key_a", UserID: "ada", CreatedAt: start}
 	full := admissionAt(start, "m", 1)
 	limits := usage.Limits{Monthly: 1000, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 2}}
@@ -319,6 +322,13 @@ func TestRoundTrips(t *testing.T) {
 		}, "TransactWriteItems"},
 		{"new key", func() error { return s.Accounts().CreateKey(t.Context(), created) }, "GetItem TransactWriteItems"},
 		{"key", func() error { _, err := s.Accounts().Key(t.Context(), "key_a"); return err }, "GetItem"},
+		{"the first grant", func() error { return s.Grants().Create(t.Context(), first) }, "GetItem TransactWriteItems"},
+		{"another grant", func() error { return s.Grants().Create(t.Context(), second) }, "GetItem BatchGetItem TransactWriteItems"},
+		{"grant", func() error { _, err := s.Grants().Grant(t.Context(), first.ID); return err }, "GetItem"},
+		{"the end of a grant", func() error { _, err := grant.End(t.Context(), s.Grants(), first.ID, start); return err }, "GetItem UpdateItem"},
+		{"the end of a grant again", func() error { _, err := grant.End(t.Context(), s.Grants(), first.ID, start); return err }, "GetItem"},
+		{"grants", func() error { _, err := s.Grants().Grants(t.Context(), "key_a", "key_b"); return err }, "BatchGetItem BatchGetItem"},
+		{"no grants", func() error { _, err := s.Grants().Grants(t.Context(), "key_c"); return err }, "BatchGetItem"},
 		{"keys", func() error { _, err := s.Accounts().Keys(t.Context(), "ada"); return err }, "GetItem BatchGetItem"},
 	} {
 		wire.reset(nil)

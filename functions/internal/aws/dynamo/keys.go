@@ -249,7 +249,7 @@ func (s accounts) keysOf(ctx context.Context, userID string, visit func(item) er
 	for _, id := range u.texts("keys") {
 		wanted = append(wanted, keyPrefix+id)
 	}
-	return s.getAll(ctx, s.tables.Accounts, wanted, visit) // MaxKeysPerUser is below the 100 of one request
+	return s.getAll(ctx, s.tables.Accounts, wanted, visit)
 }
 
 const (

@@ -1,4 +1,4 @@
-// Package account serves a key holder's own figures and settings. Its operations are
+// Package account serves a key holder's own figures, settings and signed-in apps. Its operations are
 // exempt: they are authenticated, and counted nowhere.
 package account
 
@@ -10,6 +10,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
@@ -22,10 +23,11 @@ type Counter interface {
 
 // Handler serves the operations of the function "account".
 type Handler struct {
-	API   *contract.API
-	Store account.Store
-	Usage Counter
-	Plans account.Plans
+	API    *contract.API
+	Store  account.Store
+	Grants grant.Store
+	Usage  Counter
+	Plans  account.Plans
 	// UpgradeURL is where to get a larger plan; "" where there is none.
 	UpgradeURL string
 	Now        func() time.Time
@@ -51,6 +53,8 @@ func (h *Handler) Operations() map[string]rest.Operation {
 		"account.get_usage_history": rest.Typed(h.history),
 		"account.get_tool_settings": rest.Typed(h.getSettings),
 		"account.put_tool_settings": rest.Typed(h.putSettings),
+		"account.list_grants":       rest.Typed(h.listGrants),
+		"account.end_grant":         rest.Typed(h.endGrant),
 	}
 }
 
@@ -95,7 +99,7 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		h := &Handler{API: api, Store: s.Accounts(), Usage: s.Usage(), Plans: plans, UpgradeURL: upgrade, Now: rt.Now}
+		h := &Handler{API: api, Store: s.Accounts(), Grants: s.Grants(), Usage: s.Usage(), Plans: plans, UpgradeURL: upgrade, Now: rt.Now}
 		return rest.Serve(rt, h.Operations())
 	}
 }

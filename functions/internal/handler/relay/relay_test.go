@@ -22,6 +22,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/outbound/outboundtest"
@@ -62,6 +63,7 @@ func (w *world) open(boot.Env, ...string) (store.Store, error) {
 type limitsOnly struct{ *storetest.Memory }
 
 func (l limitsOnly) Accounts() account.Store        { return nil }
+func (l limitsOnly) Grants() grant.Store            { return nil }
 func (l limitsOnly) Usage() usage.Store             { return nil }
 func (l limitsOnly) Buckets() ratelimit.BucketStore { return l.Memory }
 func (l limitsOnly) Dailies() ratelimit.DailyStore  { return l.Memory }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,8 @@ type Functions interface {
 // Config says what a Door serves.
 type Config struct {
 	Functions Functions
-	// Function is the name of the one behind the door.
+	// Function is the name of the one behind the door, or behind those of its routes that name no
+	// other.
 	Function string
 	// Domain is the host, with its port, that requestContext names.
 	Domain string
@@ -38,13 +40,16 @@ type HTTPAPI struct {
 	// Routes are those of the API, such as ANY /mcp. Paths are taken as they are: one with a
 	// final slash is another.
 	Routes []string
+	// Behind are the functions of routes that lead to another than the Config's.
+	Behind map[string]string
 	// StageVariables are in every event.
 	StageVariables map[string]string
-	// Throttle of each route; nil means none.
-	Throttle *front.Throttle
+	// Throttle of each route that has none of its own in Throttles; nil means none.
+	Throttle  *front.Throttle
+	Throttles map[string]front.Throttle
 }
 
-// Door serves one function. It is safe for concurrent use.
+// Door serves the functions behind it. It is safe for concurrent use.
 type Door struct {
 	config Config
 	kind
@@ -58,8 +63,10 @@ type kind interface {
 	variables() map[string]string
 	// mostBody is that of a request, in bytes.
 	mostBody() int64
-	// serve invokes the function and writes its answer. Nothing is written with an error.
-	serve(d *Door, w http.ResponseWriter, payload []byte) error
+	// behind is the function that a route leads to; "" for the Config's.
+	behind(route string) string
+	// serve invokes a function and writes its answer. Nothing is written with an error.
+	serve(d *Door, w http.ResponseWriter, function string, payload []byte) error
 	// refuse answers in the place of the function.
 	refuse(w http.ResponseWriter, err error)
 	// sign gives the answer the request's ID, to look it up in logs by.
@@ -139,7 +146,7 @@ func (d *Door) answer(w http.ResponseWriter, r *http.Request, id string) error {
 	if len(payload) > lambda.MaxPayload {
 		return errTooLarge
 	}
-	return d.serve(d, w, payload)
+	return d.serve(d, w, cmp.Or(d.behind(route), d.config.Function), payload)
 }
 
 // isDropped: the header is the connection's, and goes no further in either direction.

@@ -176,6 +176,35 @@ type rawInvoker string
 
 func (r rawInvoker) Invoke(context.Context, []byte) ([]byte, error) { return []byte(r), nil }
 
+// TestRoutesToSeveralFunctions: each route leads to its function, with a throttle of its own if it has one.
+func TestRoutesToSeveralFunctions(t *testing.T) {
+	says := func(text string) lambda.Function {
+		return lambda.Function{Timeout: time.Minute, Reserved: lambda.Unreserved, Handler: serves(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, text) })}
+	}
+	functions, err := lambda.New(map[string]lambda.Function{"mcp": says("mcp"), "oauth": says("oauth")}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := functions.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	door := httpapi.NewHTTPAPI(httpapi.Config{Functions: functions, Function: "mcp", Domain: "127.0.0.1:8789"}, httpapi.HTTPAPI{
+		Routes: []string{"ANY /mcp", "ANY /token"}, Behind: map[string]string{"ANY /token": "oauth"},
+		Throttles: map[string]front.Throttle{"ANY /token": {Rate: 0.001, Burst: 2}},
+	})
+	got := ""
+	for _, path := range []string{"/mcp", "/token", "/mcp", "/token", "/mcp", "/token", "/mcp"} {
+		got += call(door, "POST", path, "").Body.String() + " "
+	}
+	if want := `mcp oauth mcp oauth mcp {"message":"Too Many Requests"} mcp `; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // A route that is called too often is closed by the HTTP API itself, and the others are not.
 func TestThrottle(t *testing.T) {
 	d := open(t, serves(func(http.ResponseWriter, *http.Request) {}), &front.Throttle{Rate: 1, Burst: 1})

@@ -22,6 +22,8 @@ const maxStream = 200 << 20
 
 func (functionURL) admit(*http.Request, time.Time) (string, error) { return "$default", nil }
 
+func (functionURL) behind(string) string { return "" }
+
 func (functionURL) variables() map[string]string { return nil }
 
 func (functionURL) mostBody() int64 { return lambda.MaxPayload }
@@ -29,8 +31,8 @@ func (functionURL) mostBody() int64 { return lambda.MaxPayload }
 func (functionURL) sign(h http.Header, id string) { h.Set("X-Amzn-Requestid", id) }
 
 // serve passes on what the function streams. A stream that fails is cut off: its status is out.
-func (functionURL) serve(d *Door, w http.ResponseWriter, payload []byte) error {
-	stream, err := d.config.Functions.InvokeStream(d.config.Function, payload, 0)
+func (functionURL) serve(d *Door, w http.ResponseWriter, function string, payload []byte) error {
+	stream, err := d.config.Functions.InvokeStream(function, payload, 0)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (a *httpAPI) admit(r *http.Request, now time.Time) (string, error) {
 		if !slices.Contains(a.Routes, route) {
 			continue
 		}
-		if !a.throttles.Take(route, nil, now) {
+		if !a.throttles.Take(route, a.Throttles, now) {
 			return "", errThrottled
 		}
 		return route, nil
@@ -36,14 +36,16 @@ func (a *httpAPI) admit(r *http.Request, now time.Time) (string, error) {
 	return "", errNoRoute
 }
 
+func (a *httpAPI) behind(route string) string { return a.Behind[route] }
+
 func (a *httpAPI) variables() map[string]string { return a.StageVariables }
 
 func (*httpAPI) mostBody() int64 { return 10 << 20 }
 
 func (*httpAPI) sign(h http.Header, id string) { h.Set("Apigw-Requestid", id) }
 
-func (*httpAPI) serve(d *Door, w http.ResponseWriter, payload []byte) error {
-	raw, err := d.config.Functions.Invoke(d.config.Function, payload, Timeout)
+func (*httpAPI) serve(d *Door, w http.ResponseWriter, function string, payload []byte) error {
+	raw, err := d.config.Functions.Invoke(function, payload, Timeout)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type Alternative struct {
 // Alternatives prices what the topology is compared with: the others, and what is not Sekisho.
 func (m Model) Alternatives(t Traffic) []Alternative {
 	var all []Alternative
-	for _, via := range []Via{MCP, DirectHTTP, DirectURL} {
+	for _, via := range Topologies {
 		if via == t.Via || t.Via == REST {
 			continue
 		}

@@ -52,6 +52,10 @@ func (r *Report) JSON(w io.Writer) error {
 	for _, v := range Visits() {
 		visits[v] = json.Number(r.Model.Thousand(v).FloatString(dataDecimals))
 	}
+	signIns := map[Visit]json.Number{}
+	for _, v := range SignIns() {
+		signIns[v] = json.Number(r.Model.Thousand(v).FloatString(dataDecimals))
+	}
 	alternatives := make([]jsonSum, 0, len(r.Alternatives))
 	for _, a := range r.Alternatives {
 		s := sumOf(a.Lines)
@@ -79,6 +83,7 @@ func (r *Report) JSON(w io.Writer) error {
 		jsonSum
 		PerMillion   map[string]json.Number  `json:"per_million_usd"`
 		Visits       map[Visit]json.Number   `json:"thousand_visits_usd"`
+		SignIns      map[Visit]json.Number   `json:"thousand_sign_ins_usd"`
 		Idle         jsonSum                 `json:"idle_month"`
 		Alternatives []jsonSum               `json:"alternatives"`
 		MemoryMB     map[string]int64        `json:"memory_mb"`
@@ -90,7 +95,7 @@ func (r *Report) JSON(w io.Writer) error {
 	}{
 		Region: r.Model.Prices.Region, Via: via, Topology: topology,
 		Calls:   jsonCalls{decimal(t.Calls), decimal(t.Number(Admitted)), decimal(t.Number(Failed)), decimal(t.Number(Denied))},
-		jsonSum: sumOf(r.Lines), PerMillion: perMillion, Visits: visits, Idle: sumOf(r.Idle), Alternatives: alternatives,
+		jsonSum: sumOf(r.Lines), PerMillion: perMillion, Visits: visits, SignIns: signIns, Idle: sumOf(r.Idle), Alternatives: alternatives,
 		MemoryMB: r.Model.Setup.MemoryMB, DurationsMS: durations, DirectMS: direct, Origin: r.Model.Setup.Origin,
 		Prices: r.prices(), Notes: r.Notes,
 	})

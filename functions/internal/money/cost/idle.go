@@ -18,6 +18,8 @@ type Idle struct {
 	KMSKeys int64 `json:"kms_keys"`
 	// AlarmMetrics is how many metrics the alarms watch, which is how alarms are billed.
 	AlarmMetrics int64 `json:"alarm_metrics"`
+	// OAuthAlarmMetrics are those that the OAuth door adds.
+	OAuthAlarmMetrics int64 `json:"oauth_alarm_metrics"`
 }
 
 // IdleStack returns the embedded figures.
@@ -27,6 +29,14 @@ func IdleStack() (Idle, error) {
 		return Idle{}, fmt.Errorf("idle.json: %w", err)
 	}
 	return i, nil
+}
+
+// With is what a stack pays for that calls come in by this way to.
+func (i Idle) With(via Via) Idle {
+	if via == OAuth {
+		i.AlarmMetrics += i.OAuthAlarmMetrics
+	}
+	return i
 }
 
 // Idle prices a month of what is paid for even without calls.

@@ -15,8 +15,7 @@ func Markdown(w io.Writer, m Model, idle []Line, report func(calls, denied strin
 	}
 	million := func(via Via) *Report { return report("1000000", "100000", via) }
 	columns := []column{{"idle", report("0", "0", MCP).Lines}, {"100,000 calls, proxy", report("100000", "10000", MCP).Lines}}
-	topologies := []Via{MCP, DirectHTTP, DirectURL}
-	for _, via := range topologies {
+	for _, via := range Topologies {
 		_, name := via.Split()
 		columns = append(columns, column{"a million, " + name, million(via).Lines})
 	}
@@ -57,15 +56,15 @@ func Markdown(w io.Writer, m Model, idle []Line, report func(calls, denied strin
 	fmt.Fprintf(&b, "| **total** | %s |\n\n| A million calls, USD |", strings.Join(totals, " | "))
 
 	kinds := map[Via][]PerMillion{}
-	for _, via := range topologies {
+	for _, via := range Topologies {
 		_, name := via.Split()
 		fmt.Fprintf(&b, " %s |", name)
 		kinds[via] = m.PerMillion(via)
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---:|", len(topologies)) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(Topologies)) + "\n")
 	for i, p := range kinds[MCP] {
 		fmt.Fprintf(&b, "| %s |", p.Name)
-		for _, via := range topologies {
+		for _, via := range Topologies {
 			fmt.Fprintf(&b, " %s |", kinds[via][i].USD.FloatString(2))
 		}
 		b.WriteString("\n")

@@ -40,16 +40,21 @@ const (
 	// HTTP API or by a function URL.
 	DirectHTTP Via = "mcp direct-http"
 	DirectURL  Via = "mcp direct-url"
-	REST       Via = "rest"
+	// OAuth is DirectHTTP with an access token in place of a key, by the OAuth door.
+	OAuth Via = "mcp oauth"
+	REST  Via = "rest"
 )
 
 // Ways lists them all.
-var Ways = []Via{MCP, DirectHTTP, DirectURL, REST}
+var Ways = []Via{MCP, DirectHTTP, DirectURL, OAuth, REST}
+
+// Topologies of a stack, which the OAuth door is beside.
+var Topologies = []Via{MCP, DirectHTTP, DirectURL}
 
 // proxy is the topology of MCP.
 const proxy = "proxy"
 
-// ViaTopology is the way by MCP in a topology: proxy, direct-http or direct-url. A way that there
+// ViaTopology is the way by MCP in a topology (proxy, direct-http or direct-url) or by oauth. A way that there
 // is not is one that ParseTraffic refuses.
 func ViaTopology(topology string) Via {
 	if topology == proxy {
@@ -67,7 +72,7 @@ func (v Via) Split() (way, topology string) {
 	return way, topology
 }
 
-func (v Via) direct() bool { return v == DirectHTTP || v == DirectURL }
+func (v Via) direct() bool { return v == DirectHTTP || v == DirectURL || v == OAuth }
 
 // State is what the instance that serves a call knows of it.
 type State string
@@ -103,6 +108,16 @@ const (
 // Visits lists both.
 func Visits() []Visit { return []Visit{FirstVisit, LaterVisit} }
 
+// SignIns are the visits of the OAuth door that a host makes for a person: to sign in, with what it asks
+// for before, and whenever its access token has expired.
+const (
+	SignIn  Visit = "sign-in"
+	Refresh Visit = "refresh"
+)
+
+// SignIns lists both.
+func SignIns() []Visit { return []Visit{SignIn, Refresh} }
+
 // String is the kind's name in measured.json.
 func (k Kind) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", k.Outcome, k.Via, k.State))
@@ -131,7 +146,7 @@ type Counts struct {
 	BilledRequests int64 `json:"billed_requests"`
 	// HTTPRequests to an HTTP API, which bills each that matches a route.
 	HTTPRequests int64 `json:"http_requests"`
-	// Invocations of functions: authorizer, mcp, settle, and business for all others.
+	// Invocations of functions: authorizer, mcp, settle, oauth, and business for all others.
 	Invocations map[string]int64 `json:"invocations"`
 	// ReadUnits and WriteUnits of DynamoDB, computed from the items' sizes.
 	ReadUnits  int64 `json:"read_units"`
@@ -149,8 +164,15 @@ const (
 	mcpDirect   = "mcp direct"
 )
 
-// Functions of the model, in the order in which a call reaches them.
+// Functions of the model, in the order in which a call reaches them. SignInFunction is none of them: no
+// call starts it.
 var Functions = []string{"authorizer", mcpFunction, "business", "settle"}
+
+// SignInFunction serves the OAuth door but for /mcp.
+const SignInFunction = "oauth"
+
+// timed are those that have a duration and a memory of their own.
+func timed() []string { return append(slices.Clone(Functions), SignInFunction) }
 
 // Measurement is the content of measured.json.
 type Measurement struct {
@@ -175,12 +197,12 @@ func Load() (*Measurement, error) {
 			return nil, fmt.Errorf("measured.json: %q is missing among %v", kind, slices.Sorted(maps.Keys(m.Kinds)))
 		}
 	}
-	for _, visit := range Visits() {
+	for _, visit := range append(Visits(), SignIns()...) {
 		if m.Visits[visit].Calls < 1 {
 			return nil, fmt.Errorf("measured.json: %q is missing among the visits", visit)
 		}
 	}
-	for _, name := range append([]string{mcpDirect}, Functions...) {
+	for _, name := range append(timed(), mcpDirect) {
 		if m.LaptopMS[name] < 1 {
 			return nil, fmt.Errorf("measured.json: no duration of %s", name)
 		}

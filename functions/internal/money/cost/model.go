@@ -48,7 +48,7 @@ func newNeeds() *needs {
 		requests: new(big.Rat), httpRequests: new(big.Rat), reads: new(big.Rat), writes: new(big.Rat), logBytes: new(big.Rat), answerBytes: new(big.Rat),
 		invocations: map[string]*big.Rat{}, gbSeconds: map[string]*big.Rat{},
 	}
-	for _, name := range Functions {
+	for _, name := range timed() {
 		n.invocations[name], n.gbSeconds[name] = new(big.Rat), new(big.Rat)
 	}
 	return n
@@ -94,7 +94,7 @@ func (m Model) One(k Kind) *big.Rat {
 	return Total(m.price(n))
 }
 
-// Thousand is what a thousand visits of the page for key holders cost.
+// Thousand is what a thousand visits of the page for key holders, or of the OAuth door, cost.
 func (m Model) Thousand(v Visit) *big.Rat {
 	n := newNeeds()
 	m.add(n, m.Measured.Visits[v], Kind{Admitted, REST, Cold}, big.NewRat(1000, 1))
@@ -106,7 +106,10 @@ const bytesPerGB = 1_000_000_000
 func (m Model) price(n *needs) []Line {
 	gb := func(bytes *big.Rat) *big.Rat { return new(big.Rat).Quo(bytes, big.NewRat(bytesPerGB, 1)) }
 	lines := []Line{m.line(lineGateway, item{n.requests, "requests", price.GatewayRequest}, item{n.httpRequests, "HTTP API requests", price.HTTPRequest})}
-	for _, name := range Functions {
+	for _, name := range timed() {
+		if name == SignInFunction && n.invocations[name].Sign() == 0 {
+			continue
+		}
 		lines = append(lines, m.line(name,
 			item{n.invocations[name], "invocations", price.LambdaRequest}, item{n.gbSeconds[name], "GB-seconds", price.LambdaGBSecond}))
 	}

@@ -100,20 +100,25 @@ func TestCountsPerCall(t *testing.T) {
 		{cost.Admitted, cost.DirectURL, cost.Warm}:  {0, 0, 1, 0, 1, 1, 0},
 		{cost.Denied, cost.DirectURL, cost.Warm}:    {0, 0, 1, 0, 1, 0, 1},
 		{cost.Failed, cost.DirectURL, cost.Cold}:    {0, 1, 5, 0, 1, 1, 0},
-		{cost.Admitted, cost.MCP, cost.Cold}:        {2, 2, 1, 1, 1, 1, 0},
-		{cost.Admitted, cost.MCP, cost.Warm}:        {2, 0, 1, 1, 1, 1, 0},
-		{cost.Admitted, cost.REST, cost.Cold}:       {1, 1, 1, 1, 0, 1, 0},
-		{cost.Admitted, cost.REST, cost.Warm}:       {1, 0, 1, 1, 0, 1, 0},
-		{cost.Denied, cost.MCP, cost.Cold}:          {1, 2, 2, 1, 1, 0, 1}, // the request that is denied is not billed
-		{cost.Denied, cost.MCP, cost.Warm}:          {1, 0, 1, 1, 1, 0, 1},
-		{cost.Denied, cost.REST, cost.Cold}:         {0, 1, 2, 1, 0, 0, 1},
-		{cost.Denied, cost.REST, cost.Warm}:         {0, 0, 1, 1, 0, 0, 1},
-		{cost.Failed, cost.MCP, cost.Cold}:          {2, 2, 5, 1, 1, 1, 1}, // a refund is a transaction of two writes
-		{cost.Failed, cost.REST, cost.Warm}:         {1, 0, 5, 1, 0, 1, 1},
+		// A token is two items to read, the grant and its key, in place of the key alone.
+		{cost.Admitted, cost.OAuth, cost.Cold}: {1, 2, 1, 0, 1, 1, 0},
+		{cost.Admitted, cost.OAuth, cost.Warm}: {1, 0, 1, 0, 1, 1, 0},
+		{cost.Denied, cost.OAuth, cost.Cold}:   {1, 2, 2, 0, 1, 0, 1},
+		{cost.Failed, cost.OAuth, cost.Warm}:   {1, 0, 5, 0, 1, 1, 0},
+		{cost.Admitted, cost.MCP, cost.Cold}:   {2, 2, 1, 1, 1, 1, 0},
+		{cost.Admitted, cost.MCP, cost.Warm}:   {2, 0, 1, 1, 1, 1, 0},
+		{cost.Admitted, cost.REST, cost.Cold}:  {1, 1, 1, 1, 0, 1, 0},
+		{cost.Admitted, cost.REST, cost.Warm}:  {1, 0, 1, 1, 0, 1, 0},
+		{cost.Denied, cost.MCP, cost.Cold}:     {1, 2, 2, 1, 1, 0, 1}, // the request that is denied is not billed
+		{cost.Denied, cost.MCP, cost.Warm}:     {1, 0, 1, 1, 1, 0, 1},
+		{cost.Denied, cost.REST, cost.Cold}:    {0, 1, 2, 1, 0, 0, 1},
+		{cost.Denied, cost.REST, cost.Warm}:    {0, 0, 1, 1, 0, 0, 1},
+		{cost.Failed, cost.MCP, cost.Cold}:     {2, 2, 5, 1, 1, 1, 1}, // a refund is a transaction of two writes
+		{cost.Failed, cost.REST, cost.Warm}:    {1, 0, 5, 1, 0, 1, 1},
 	} {
 		c := m.Of(kind)
 		n := c.Calls
-		if c.BilledRequests+c.HTTPRequests != want.requests*n || (c.HTTPRequests > 0) != (kind.Via == cost.DirectHTTP) || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n ||
+		if c.BilledRequests+c.HTTPRequests != want.requests*n || (c.HTTPRequests > 0) != (kind.Via == cost.DirectHTTP || kind.Via == cost.OAuth) || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n ||
 			c.Invocations["authorizer"] != want.authorizer*n || c.Invocations["mcp"] != want.mcp*n ||
 			c.Invocations["business"] != want.business*n || c.Invocations["settle"] != want.settle*n {
 			t.Errorf("%s: %+v, want for each of the calls %+v", kind, c, want)

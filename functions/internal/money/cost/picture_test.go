@@ -82,7 +82,7 @@ func TestREADMEFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := "| a million calls |"
-	for _, via := range []cost.Via{cost.MCP, cost.DirectHTTP, cost.DirectURL} {
+	for _, via := range cost.Topologies {
 		row += " " + m.PerMillion(via)[0].USD.FloatString(2) + " USD |"
 	}
 	if !millionRow.MatchString(after) {

@@ -37,7 +37,7 @@ var used = []price.Key{
 func (m Model) Report(t Traffic, idle Idle) *Report {
 	r := &Report{
 		Traffic: t, Model: m,
-		Lines: m.Lines(t), Idle: m.Idle(idle), Alternatives: m.Alternatives(t),
+		Lines: m.Lines(t), Idle: m.Idle(idle.With(t.Via)), Alternatives: m.Alternatives(t),
 	}
 	r.PerMillion = m.PerMillion(t.Via)
 	r.Notes = m.notes()
@@ -62,12 +62,12 @@ func (m Model) PerMillion(via Via) []PerMillion {
 
 func (m Model) notes() []string {
 	notes := []string{
-		"What a call makes the service do was measured over 1,000 calls (make generate repeats the run). Each call is priced as if " +
+		"What a call makes the service do was measured over 1,250 calls (make generate repeats the run). Each call is priced as if " +
 			"its key had not been used for a while: a key used again within 30 s saves the reads.",
 		"Each failed or denied call is priced with its own delivery of the log to settle. Under load one delivery carries many: " +
 			"in a burst, settle and its write for a hundred calls come to two of each.",
 		"Durations are " + m.Setup.Origin + ". Take yours from CloudWatch's metric Duration and pass them with --authorizer-ms, " +
-			"--mcp-ms, --business-ms and --settle-ms.",
+			"--mcp-ms, --business-ms, --settle-ms and --oauth-ms.",
 		"Not included: the free tier, taxes, cold starts (about 45 ms of billed time each), and the tables' storage and backups.",
 	}
 	if tiers := m.untiered(); tiers != "" {

@@ -33,6 +33,10 @@ func (r *Report) Text(w io.Writer) error {
 	for _, v := range Visits() {
 		fmt.Fprintf(&b, "  %-24s %8s\n", v, r.Model.Thousand(v).FloatString(4))
 	}
+	b.WriteString("\nAt the OAuth door, a thousand times:\n\n")
+	for _, v := range SignIns() {
+		fmt.Fprintf(&b, "  %-24s %8s\n", v, r.Model.Thousand(v).FloatString(4))
+	}
 	b.WriteString("\nThe same calls, served otherwise:\n\n")
 	for _, a := range r.Alternatives {
 		_, total, decimals := Rounded(a.Lines)

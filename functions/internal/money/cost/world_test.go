@@ -20,16 +20,20 @@ import (
 	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.uber.org/zap"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/httpapi"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/money/cost"
+	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
 	"sekisho/tests/awsfake/tables"
 )
@@ -41,6 +45,7 @@ type world struct {
 	// base is where the REST API is; door is where /mcp is.
 	base, door string
 	laptop     *laptop.Service
+	grants     grant.Store
 	ring       account.Keyring
 	wire       *wire
 	access     accessLog
@@ -106,7 +111,7 @@ const (
 	used1     = "used_up"
 )
 
-// newWorld serves a topology: MCP, DirectHTTP or DirectURL.
+// newWorld serves a topology, MCP, DirectHTTP or DirectURL; or the OAuth door beside one.
 func newWorld(t *testing.T, via cost.Via) *world {
 	t.Helper()
 	w := &world{t: t, durations: map[string][]time.Duration{}}
@@ -119,7 +124,9 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	}
 	store := dynamo.New(client(t, w.wire), tableNames)
 	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
-	w.ring = account.Keyring{Store: dynamo.New(w.wire.beside, tableNames).Accounts(), Plans: plans, Now: w.now}
+	beside := dynamo.New(w.wire.beside, tableNames)
+	w.ring = account.Keyring{Store: beside.Accounts(), Plans: plans, Now: w.now}
+	w.grants = beside.Grants()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +145,9 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	w.laptop, err = laptop.New(config)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if via == cost.OAuth {
+		w.openOAuthDoor()
 	}
 	server := w.laptop.Server()
 	go server.Serve(listener)
@@ -177,6 +187,42 @@ func (w *world) openDoor(via cost.Via, config *laptop.Config, env map[string]str
 	w.t.Cleanup(server.Close)
 	w.door = server.URL
 	config.Door = &laptop.Door{Kind: kind, Domain: server.Listener.Addr().String(), RESTAddress: w.base}
+}
+
+// openOAuthDoor has an HTTP API with the contract's routes for OAuth.
+func (w *world) openOAuthDoor() {
+	w.t.Helper()
+	api, err := contract.Default()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	doors, mux := map[string]http.Handler{}, http.NewServeMux()
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.atDoor.Add(1)
+		mux.ServeHTTP(rw, r)
+	}))
+	w.t.Cleanup(server.Close)
+	w.door = server.URL
+	for _, route := range api.OAuthRoutes {
+		if doors[route.Function] == nil {
+			doors[route.Function] = httpapi.NewHTTPAPI(
+				httpapi.Config{Functions: w.laptop.Functions, Function: route.Function, Domain: server.Listener.Addr().String(), Log: zap.NewNop(), Now: w.now},
+				httpapi.HTTPAPI{Routes: routesTo(api, route.Function), StageVariables: map[string]string{gateway.RESTAddress: w.base, gateway.OAuthAddress: server.URL}},
+			)
+		}
+		_, path, _ := strings.Cut(route.Route, " ")
+		mux.Handle(strings.TrimSuffix(path, "/")+"/{$}", doors[route.Function])
+		mux.Handle(strings.TrimSuffix(path, "/"), doors[route.Function])
+	}
+}
+
+func routesTo(api *contract.API, function string) (routes []string) {
+	for _, route := range api.OAuthRoutes {
+		if route.Function == function {
+			routes = append(routes, route.Route)
+		}
+	}
+	return routes
 }
 
 func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
@@ -317,14 +363,37 @@ func (w *world) median(role string) int64 {
 
 func (w *world) key(plan, user string) string {
 	w.t.Helper()
-	if _, err := w.ring.CreateUser(w.t.Context(), user, plan); err != nil {
-		w.t.Fatal(err)
+	secret, _ := w.newKey(plan, user)
+	return secret
+}
+
+// credential is what a call by this way sends: a key, or a token that a host got with one.
+func (w *world) credential(via cost.Via, plan, user string) string {
+	w.t.Helper()
+	secret, key := w.newKey(plan, user)
+	if via != cost.OAuth {
+		return secret
 	}
-	secret, _, err := w.ring.CreateKey(w.t.Context(), user, "")
+	_, pair, err := storetest.SignIn(w.t.Context(), w.grants, grant.Request{
+		KeyID: key.ID, Lasts: 90 * 24 * time.Hour,
+		Client: grant.Client{ID: "https://host.example.com/client.json", Name: "Host", Host: "host.example.com"}, Resource: w.door + "/mcp",
+	}, w.now())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return secret.Reveal()
+	return pair.Access.Reveal()
+}
+
+func (w *world) newKey(plan, user string) (string, account.Key) {
+	w.t.Helper()
+	if _, err := w.ring.CreateUser(w.t.Context(), user, plan); err != nil {
+		w.t.Fatal(err)
+	}
+	secret, key, err := w.ring.CreateKey(w.t.Context(), user, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return secret.Reveal(), key
 }
 
 // call makes one call and returns the answer and its size in bytes.
@@ -340,7 +409,11 @@ func (w *world) call(via cost.Via, key, postalCode string) (status int, body str
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	request.Header.Set("x-api-key", key)
+	if via == cost.OAuth {
+		request.Header.Set("Authorization", "Bearer "+key)
+	} else {
+		request.Header.Set("x-api-key", key)
+	}
 	if via != cost.REST {
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, text/event-stream")

@@ -34,6 +34,8 @@ type Ceilings struct {
 	Trip   Trip     `json:"trip"`
 	// Door is what /mcp is reached by; the zero Door is the REST API.
 	Door Door `json:"door"`
+	// OAuthRoutes are those of an OAuth door beside it, an HTTP API too; none without one.
+	OAuthRoutes map[string]OAuthRoute `json:"oauth_routes"`
 	// Dispatch is direct where mcp invokes the functions of tools by itself.
 	Dispatch string `json:"dispatch"`
 }
@@ -43,6 +45,12 @@ type Ceilings struct {
 type Door struct {
 	Kind   string   `json:"kind"`
 	Routes []string `json:"routes"`
+	Throttle
+}
+
+// OAuthRoute leads to a function of any kind.
+type OAuthRoute struct {
+	Function string `json:"function"`
 	Throttle
 }
 
@@ -59,8 +67,8 @@ func (t Throttle) perHour() float64 { return t.RatePerSecond*3600 + t.Burst }
 
 // Function is what a function runs with.
 type Function struct {
-	// StartedBy is authorizer, log or messages; anything else means by its methods, and proxy that it
-	// is mcp, which starts those of api.
+	// StartedBy is authorizer, log, messages, or oauth for one that only the OAuth door leads to;
+	// anything else means by its methods, and proxy that it is mcp, which starts those of api.
 	StartedBy    string  `json:"started_by"`
 	MemoryMB     float64 `json:"memory_mb"`
 	Timeout      float64 `json:"timeout_seconds"`
@@ -141,6 +149,11 @@ func Of(c Ceilings, api *contract.API) (Report, error) {
 	}
 	if c.Throttle.unbounded() || c.Door.Kind == "http" && c.Door.unbounded() {
 		return Report{}, ErrUnbounded
+	}
+	for _, route := range c.OAuthRoutes {
+		if route.unbounded() {
+			return Report{}, ErrUnbounded
+		}
 	}
 	r := Report{Trip: c.Trip, Note: c.Note}
 	for braked, hour := range map[bool]*Hour{false: &r.Open, true: &r.Braked} {
@@ -241,8 +254,32 @@ func (s *sum) served() float64 {
 	return s.atDoor()
 }
 
+// atOAuthDoor is the calls that the OAuth door lets through, and served those that start a function.
+func (s *sum) atOAuthDoor() (all, served float64) {
+	for _, name := range slices.Sorted(maps.Keys(s.ceilings.OAuthRoutes)) {
+		route := s.ceilings.OAuthRoutes[name]
+		all += route.perHour()
+		if !s.stopped(route.Function) {
+			served += route.perHour()
+		}
+	}
+	return all, served
+}
+
+// startedByOAuth is how many of them start one function.
+func (s *sum) startedByOAuth(role string) (starts float64) {
+	for _, route := range s.ceilings.OAuthRoutes {
+		if route.Function == role && !s.stopped(role) {
+			starts += route.perHour()
+		}
+	}
+	return starts
+}
+
 // mcpStarts in the hour.
-func (s *sum) mcpStarts() float64 { return s.served() + s.behind[s.mcp()]*s.perMethod() }
+func (s *sum) mcpStarts() float64 {
+	return s.served() + s.behind[s.mcp()]*s.perMethod() + s.startedByOAuth(s.mcp())
+}
 
 // dispatched is how many invocations mcp makes by itself, of all functions together, and so the
 // most that it makes of one.
@@ -274,14 +311,15 @@ func (s *sum) add() error {
 	s.part("gateway", rest*price["apigateway_rest_request"], "%v methods × (%v per second × 3600 s + %v at once) = %v requests × %v",
 		s.methods, t.RatePerSecond, t.Burst, rest, price["apigateway_rest_request"])
 	s.addDoor(price)
-	requests := rest + s.served()
+	atOAuth, servedByOAuth := s.atOAuthDoor()
+	requests := rest + s.served() + servedByOAuth
 	s.part("logs", requests*s.most["log_bytes"]/gb*price["logs_ingested_gb"], "%v requests × %v bytes × %v a GB", requests, s.most["log_bytes"], price["logs_ingested_gb"])
 	s.part("answers", requests*s.most["answer_bytes"]/gb*price["data_out_gb"], "%v requests × %v bytes × %v a GB", requests, s.most["answer_bytes"], price["data_out_gb"])
 
 	all := s.most["account_per_second"]*3600 + s.most["account_burst"]
-	refused := max(0, all-rest)
+	refused := max(0, all-rest-atOAuth)
 	if s.ceilings.Door.Kind == "http" {
-		refused = max(0, all-rest-s.atDoor())
+		refused = max(0, all-rest-atOAuth-s.atDoor())
 	}
 	s.part("refused requests", refused*(s.most["record_bytes"]*price["logs_ingested_gb"]+s.most["refusal_bytes"]*price["data_out_gb"])/gb,
 		"%v per second in the account × 3600 s + %v at once, less those above = %v × (a record of %v bytes × %v a GB + an answer of %v bytes × %v a GB)",
@@ -294,7 +332,7 @@ func (s *sum) add() error {
 	return nil
 }
 
-// addDoor prices what reaches the door. A call that mcp doesn't serve is billed like any other, and
+// addDoor prices what reaches the doors. A call that no function serves is billed like any other, and
 // gets a refusal.
 func (s *sum) addDoor(price map[string]float64) {
 	d := s.ceilings.Door
@@ -309,12 +347,18 @@ func (s *sum) addDoor(price map[string]float64) {
 		s.part("function URL", refusals, "%v × %v places × 3600 s = %v requests × 0 + %v refused × %v bytes × %v a GB",
 			float64(urlPerPlace), s.mcpPlaces(), s.atDoor(), unserved, s.most["refusal_bytes"], price["data_out_gb"])
 	}
+	if all, served := s.atOAuthDoor(); all > 0 {
+		each := price["apigateway_http_request"]
+		s.part("OAuth door", all*each+(all-served)*s.most["refusal_bytes"]/gb*price["data_out_gb"],
+			"%v routes, each by its throttle: %v requests × %v + %v refused × %v bytes × %v a GB",
+			float64(len(s.ceilings.OAuthRoutes)), all, each, all-served, s.most["refusal_bytes"], price["data_out_gb"])
+	}
 }
 
 // prices are all that are needed.
 func (s *sum) prices() (map[string]float64, error) {
 	needed := []string{"apigateway_rest_request", "lambda_request", "logs_ingested_gb", "data_out_gb", "dynamodb_write_unit", "dynamodb_read_unit"}
-	if s.ceilings.Door.Kind == "http" {
+	if s.ceilings.Door.Kind == "http" || len(s.ceilings.OAuthRoutes) > 0 {
 		needed = append(needed, "apigateway_http_request")
 	}
 	for _, f := range s.ceilings.Functions {
@@ -399,6 +443,8 @@ func (s *sum) starts(role string) float64 {
 		return (s.keyed*s.perMethod() + s.dispatched()) * s.most["deliveries"]
 	case "proxy":
 		return s.mcpStarts()
+	case "oauth":
+		return s.startedByOAuth(role)
 	}
 	return s.behind[role]*s.perMethod() + s.dispatchedTo(role)
 }

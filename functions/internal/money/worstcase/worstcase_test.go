@@ -160,6 +160,46 @@ func TestDoors(t *testing.T) {
 	}
 }
 
+// TestOAuthDoor: routes to mcp start it as those of another door do, and the others the function oauth,
+// which the brake stops; whoever is turned away is billed for the request.
+func TestOAuthDoor(t *testing.T) {
+	given := ceilings()
+	given.Prices["apigateway_http_request"] = 0.000001
+	given.Dispatch, given.Unreserved, given.Braked = "direct", 10_000, []string{"calendar", "oauth"}
+	given.Functions["oauth"] = Function{"oauth", 256, 10, "arm64", -1}
+	given.OAuthRoutes = map[string]OAuthRoute{
+		"ANY /mcp":   {"mcp", Throttle{RatePerSecond: 10, Burst: 20}},
+		"ANY /token": {"oauth", Throttle{RatePerSecond: 5, Burst: 10}},
+	}
+	r, err := Of(given, api(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		hour Hour
+		part string
+		says string
+	}{
+		{r.Open, "OAuth door", "2 routes, each by its throttle: 54030 requests × 0.000001 + 0 refused"},
+		{r.Braked, "OAuth door", "54030 requests × 0.000001 + 18010 refused × 1536 bytes"},
+		{r.Open, "function oauth", "18010 starts × 10 s"},
+		{r.Braked, "function oauth", "0 starts"},
+		{r.Open, "function mcp", "+ 288160 starts"},   // (7 methods + 1 route) × 36,020
+		{r.Braked, "function mcp", "+ 288160 starts"}, // says for itself that the brake is on
+		{r.Open, "logs", "450250 requests"},           // (11 methods + 1 route) × 36,020 + 18,010
+		{r.Open, "refused requests", "less those above = 35554750 "},
+	} {
+		i := slices.IndexFunc(c.hour.Parts, func(p Part) bool { return p.Name == c.part })
+		if i < 0 || !strings.Contains(c.hour.Parts[i].How, c.says) {
+			t.Errorf("%s of %+v, want %q", c.part, c.hour.Parts, c.says)
+		}
+	}
+	given.OAuthRoutes["ANY /token"] = OAuthRoute{"oauth", Throttle{-1, -1}}
+	if _, err := Of(given, api(t)); !errors.Is(err, ErrUnbounded) {
+		t.Errorf("a route without a throttle: %v", err)
+	}
+}
+
 func TestTablesThatGrantLess(t *testing.T) {
 	five := 5.0
 	for _, c := range []struct {

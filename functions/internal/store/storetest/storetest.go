@@ -1,4 +1,4 @@
-// Package storetest tests what account.Store, usage.Store and brake.Memory promise. Every
+// Package storetest tests what account.Store, grant.Store, usage.Store and brake.Memory promise. Every
 // implementation runs the same tests.
 //
 // Each call of a function that opens a store must return a fresh, empty one.
@@ -14,6 +14,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
@@ -24,6 +25,12 @@ import (
 func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 	one := func(t *testing.T) store.Store { return fresh(t)() }
 	t.Run("accounts", func(t *testing.T) { accounts(t, func(t *testing.T) account.Store { return one(t).Accounts() }) })
+	t.Run("grants", func(t *testing.T) {
+		grants(t, func(t *testing.T) (a, b grant.Store) {
+			open := fresh(t)
+			return open().Grants(), open().Grants()
+		})
+	})
 	t.Run("usage", func(t *testing.T) { Usage(t, func(t *testing.T) usage.Store { return one(t).Usage() }) })
 	t.Run("usage of two processes", func(t *testing.T) {
 		sharedCounters(t, func(t *testing.T) (a, b usage.Store) {

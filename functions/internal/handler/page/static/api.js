@@ -5,7 +5,7 @@
 export const requests = {
   usage: ["GET v1/user/usage/history"],
   tools: ["GET v1/user/tool-settings"],
-  connect: [],
+  connect: ["GET v1/user/grants"],
   diagnosis: ["GET v1/health", "GET v1/user/usage", "GET v1/user/tool-settings", "POST mcp"],
 };
 

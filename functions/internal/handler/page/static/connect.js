@@ -1,7 +1,8 @@
-// What to paste into clients. The texts come from the server, where `sekisho up` has them from too.
-import { base, currentKey, elsewhere } from "./api.js";
-import { announce, byId, h, label } from "./dom.js";
-import { t } from "./language.js";
+// The apps that signed in with the key, and what to paste into clients that take the key itself. The
+// texts come from the server, where `sekisho up` has them from too.
+import { base, currentKey, elsewhere, requests } from "./api.js";
+import { announce, byId, h, label, plain } from "./dom.js";
+import { dateTime, t } from "./language.js";
 
 const placeholder = "YOUR_KEY";
 const mcp = elsewhere === "elsewhere" ? "MCP_URL" : elsewhere || `${base}/mcp`;
@@ -9,6 +10,7 @@ let clients;
 
 export async function connect(page) {
   clients ??= (await page.load(`GET ${new URL("clients.json", import.meta.url)}`, { withKey: false, cache: "default" })).body;
+  const { grants } = (await page.load(requests.connect[0])).body;
   const put = h("input", { id: "put-key", type: "checkbox" });
   const texts = [];
   put.addEventListener("change", () => {
@@ -19,6 +21,7 @@ export async function connect(page) {
   const fill = (text) => text.replaceAll("{mcp}", mcp).replaceAll("{api}", base).replaceAll("{key}", put.checked ? currentKey() : placeholder);
   return h("div", {},
     h("h1", {}, t("view.connect")),
+    grants.length > 0 ? apps(page, grants) : null,
     h("p", {}, t("connect.why")),
     elsewhere === "elsewhere" ? h("p", { id: "mcp-elsewhere" }, t("connect.elsewhere")) : null,
     h("label", { class: "check" }, put, h("span", {}, t("connect.put-key"))),
@@ -32,6 +35,39 @@ export async function connect(page) {
         h("p", { class: "soft" }, where(client)), pre);
     }),
     h("section", { class: "card", id: "no-key" }, h("h2", {}, t("connect.no-key")), h("p", {}, t("connect.no-key-why"))));
+}
+
+// apps is the section of those that are signed in.
+function apps(page, grants) {
+  const list = h("ul", { class: "plain" });
+  const none = h("p", { hidden: true }, t("apps.none"));
+  const heading = h("h2", { tabindex: "-1" }, t("apps"));
+  const fill = (signedIn) => {
+    list.replaceChildren(...signedIn.map((grant) => app(grant, end)));
+    none.hidden = signedIn.length > 0;
+  };
+  const end = async (grant) => {
+    try {
+      fill((await page.load(`DELETE v1/user/grants/${encodeURIComponent(grant.grant_id)}`)).body.grants);
+      heading.focus(); // the button is gone
+      announce(t("apps.ended", { name: nameOf(grant) }));
+    } catch (error) {
+      page.report(error, () => end(grant));
+    }
+  };
+  fill(grants);
+  return h("section", { class: "card", id: "apps" }, heading, h("p", { class: "soft" }, t("apps.why")), list, none);
+}
+
+const nameOf = (grant) => plain(grant.client_name || grant.client_host);
+
+function app(grant, end) {
+  const id = `app-${grant.grant_id}`, at = (time) => dateTime(Date.parse(time));
+  return h("li", { "data-grant": grant.grant_id },
+    h("div", { class: "row" }, h("h3", { id }, label(nameOf(grant))),
+      h("button", { type: "button", class: "end", "aria-describedby": id, onclick: () => end(grant) }, t("apps.end"))),
+    grant.client_host ? h("p", {}, label(grant.client_host)) : null,
+    h("p", { class: "soft" }, t("apps.times", { since: at(grant.signed_in_at), used: at(grant.last_used_at), until: at(grant.expires_at) })));
 }
 
 function where(client) {

@@ -13,6 +13,7 @@
 //   #by-tool              its rows have data-tool
 //   [data-category=NAME]  a group of tools; [data-tool=NAME] a tool; inside each an input[role=switch];
 //                         a tool has data-saving while it is saved; #tools-sum
+//   #apps [data-grant=ID] an app that is signed in; inside .end
 //   [data-client=ID]      a client; inside pre and .copy; #put-key
 //   #run                  starts the diagnosis; [data-check=NAME] with data-state waiting, running, good, bad;
 //                         #verdict
