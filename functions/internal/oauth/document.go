@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
+	"sekisho/functions/internal/memo"
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/ratelimit"
 )
@@ -22,8 +22,7 @@ const (
 	documentTimeout = 4 * time.Second
 	// documentKept is how long a document is kept, so that an owner's change is seen soon, and the
 	// page and the consent that follows take one request.
-	documentKept  = 5 * time.Minute
-	mostDocuments = 500
+	documentKept = 5 * time.Minute
 )
 
 // How often one source, and all together, may make an instance fetch a document that it lacks.
@@ -40,13 +39,7 @@ type documents struct {
 	now              func() time.Time
 	perSource, inAll *ratelimit.Budget
 
-	mu   sync.Mutex
-	kept map[string]kept
-}
-
-type kept struct {
-	client client
-	until  time.Time
+	kept *memo.Memo[client]
 }
 
 func newDocuments(cfg outbound.Config, now func() time.Time) (*documents, error) {
@@ -56,7 +49,7 @@ func newDocuments(cfg outbound.Config, now func() time.Time) (*documents, error)
 		return nil, err
 	}
 	return &documents{
-		outbound: c, now: now, kept: map[string]kept{},
+		outbound: c, now: now, kept: memo.New[client](documentKept),
 		perSource: ratelimit.NewBudget(fetchesPerSource), inAll: ratelimit.NewBudget(fetchesInAll),
 	}, nil
 }
@@ -65,7 +58,7 @@ func newDocuments(cfg outbound.Config, now func() time.Time) (*documents, error)
 // document can try at once. The error is a *fault.
 func (d *documents) client(ctx context.Context, id, source string) (client, error) {
 	now := d.now()
-	if c, ok := d.fresh(id, now); ok {
+	if c, ok := d.kept.At(id, now); ok {
 		return c, nil
 	}
 	if err := d.allow(source, now); err != nil {
@@ -81,7 +74,7 @@ func (d *documents) client(ctx context.Context, id, source string) (client, erro
 	if err != nil {
 		return client{}, unusable(u, err)
 	}
-	d.keep(id, kept{c, now.Add(documentKept)})
+	d.kept.Remember(id, c, now)
 	return c, nil
 }
 
@@ -95,22 +88,6 @@ func (d *documents) allow(source string, now time.Time) error {
 		}
 	}
 	return nil
-}
-
-func (d *documents) fresh(id string, now time.Time) (client, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	k, ok := d.kept[id]
-	return k.client, ok && now.Before(k.until)
-}
-
-func (d *documents) keep(id string, k kept) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.kept) >= mostDocuments {
-		clear(d.kept)
-	}
-	d.kept[id] = k
 }
 
 // unusable says whether the document or the way to it is at fault, and no more: what a server within

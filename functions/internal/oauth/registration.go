@@ -119,11 +119,11 @@ type registrationAnswer struct {
 }
 
 // register serves /register.
-func (s *Server) register(w http.ResponseWriter, r *http.Request, x *exchange) error {
+func (s *Server) register(w http.ResponseWriter, r *http.Request, c *call) error {
 	if !s.clients.registration {
 		return refuse(invalidRequest, "registration.off")
 	}
-	if wait, ok := s.registrations.Allow(x.source, s.now()); !ok {
+	if wait, ok := s.registrations.Allow(c.source, s.now()); !ok {
 		return tooMany("wait.registration", wait)
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostRegistration+1))
@@ -145,7 +145,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, x *exchange) e
 	if len(id) > mostID {
 		return refuse(invalidMetadata, "registration.long")
 	}
-	x.client = client{id: registrationPrefix + short(id), kind: dynamic}
+	c.client = client{id: registrationPrefix + short(id), kind: dynamic}
 	writeJSON(w, http.StatusCreated, registrationAnswer{
 		ID: id, IssuedAt: made.IssuedAt, Name: made.Name, Redirects: made.Redirects,
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
