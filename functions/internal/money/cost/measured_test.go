@@ -175,8 +175,13 @@ func (w *world) flush() {
 	}
 }
 
-// durationsTo adds the medians: of all functions by proxy, and of mcp where it dispatches by itself.
+// durationsTo adds the medians: of all functions by proxy, of mcp where it dispatches by itself, and of
+// what people sign in at.
 func (w *world) durationsTo(ms map[string]int64, via cost.Via) {
+	if via == cost.OAuth {
+		ms[cost.SignInFunction] = w.median(cost.SignInFunction)
+		return
+	}
 	if via != cost.MCP {
 		ms["mcp direct"] = w.median("mcp")
 		return

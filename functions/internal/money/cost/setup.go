@@ -90,7 +90,7 @@ func DefaultSetup() (Setup, error) {
 	return s, nil
 }
 
-// UseLaptop takes the durations that were measured along with the counts, which that of oauth is not.
+// UseLaptop takes the durations that were measured along with the counts.
 func (s *Setup) UseLaptop(m *Measurement) {
 	s.setDurations(m.LaptopMS)
 	s.setDirect(s.DurationMS[mcpDirect])
@@ -99,9 +99,7 @@ func (s *Setup) UseLaptop(m *Measurement) {
 }
 
 func (s *Setup) setDurations(ms map[string]int64) {
-	if s.DurationMS == nil {
-		s.DurationMS = map[string]*big.Rat{}
-	}
+	s.DurationMS = map[string]*big.Rat{}
 	for name, n := range ms {
 		s.DurationMS[name] = big.NewRat(n, 1)
 	}
