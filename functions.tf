@@ -151,7 +151,7 @@ locals {
   grant_items     = ["grant#*", "grants#*"]
   oauth = {
     own = {
-      environment = merge(local.key_cache, {
+      environment = {
         SEKISHO_ACCOUNTS_TABLE       = module.usage.names.accounts
         SEKISHO_OAUTH_CLIENTS        = jsonencode(var.oauth.clients)
         SEKISHO_OAUTH_CLIENT_HOSTS   = join(",", var.oauth.client_hosts)
@@ -159,7 +159,7 @@ locals {
         SEKISHO_OAUTH_REGISTRATION   = tostring(var.oauth.registration)
         SEKISHO_OAUTH_ACCESS_MINUTES = tostring(var.oauth.access_minutes)
         SEKISHO_OAUTH_GRANT_DAYS     = tostring(var.oauth.grant_days)
-      })
+      }
       statements = [
         { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
         { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items },

@@ -440,7 +440,6 @@ run "oauth" {
   assert {
     condition = output.applied.functions.oauth.environment == tomap({
       SEKISHO_ACCOUNTS_TABLE       = "demo-accounts"
-      SEKISHO_KEY_CACHE_SECONDS    = "30"
       SEKISHO_LOG_LEVEL            = "info"
       SEKISHO_OAUTH_ACCESS_MINUTES = "60"
       SEKISHO_OAUTH_CLIENTS        = "{\"desk\":{\"name\":\"Desk\",\"redirect_uris\":[\"https://desk.example.com/callback\",\"http://127.0.0.1/callback\",\"com.example.desk:/callback\"]}}"
