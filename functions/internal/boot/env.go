@@ -52,6 +52,20 @@ const (
 	// UsageTopicARN is the SNS topic for it. Without one nothing is sent.
 	UsageTopicARN = "SEKISHO_USAGE_TOPIC_ARN"
 
+	// OAuthClients are pre-registered clients: a JSON object of their names and redirect URIs by ID.
+	// OAuthClientHosts may vouch for clients by their documents, and OAuthRedirectHosts be answered by
+	// clients that register themselves; without a list any host may. OAuthRegistration is "false"
+	// where no client may register itself.
+	OAuthClients       = "SEKISHO_OAUTH_CLIENTS"
+	OAuthClientHosts   = "SEKISHO_OAUTH_CLIENT_HOSTS"
+	OAuthRedirectHosts = "SEKISHO_OAUTH_REDIRECT_HOSTS"
+	OAuthRegistration  = "SEKISHO_OAUTH_REGISTRATION"
+	// OAuthAccessMinutes is how long an access token works, OAuthGrantDays how long a sign-in lasts.
+	OAuthAccessMinutes = "SEKISHO_OAUTH_ACCESS_MINUTES"
+	OAuthGrantDays     = "SEKISHO_OAUTH_GRANT_DAYS"
+	// OAuthOwnMetadata is "true" where the metadata of OAuthIssuer is served here, completed.
+	OAuthOwnMetadata = "SEKISHO_OAUTH_OWN_METADATA"
+
 	// Backend is the JSON of a backend.Settings, for the function of a backend.
 	Backend = "SEKISHO_BACKEND"
 
@@ -130,6 +144,18 @@ func Parse[T any](env Env, name string, parse func(string) (T, error)) (T, error
 		return v, fmt.Errorf("%s: %w", name, err)
 	}
 	return v, nil
+}
+
+// Switch returns true or false, and the fallback if the variable is not set.
+func (e Env) Switch(name string, fallback bool) (bool, error) {
+	switch v := e(name); v {
+	case "":
+		return fallback, nil
+	case "true", "false":
+		return v == "true", nil
+	default:
+		return false, fmt.Errorf("%s: want true or false, not %q", name, v)
+	}
 }
 
 // Percentages returns a list of whole numbers from 1 to 100, empty if the variable is not set.

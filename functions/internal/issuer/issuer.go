@@ -190,9 +190,9 @@ func (a *Authenticator) firstSight(ctx context.Context, subject, source string) 
 	return a.Keys.Reread(ctx, h.ID())
 }
 
-// metadataURLs are where an issuer may describe itself: OpenID Connect Discovery, section 4, then
+// MetadataURLs are where an issuer may describe itself: OpenID Connect Discovery, section 4, then
 // RFC 8414, section 3.1, which puts the issuer's path last.
-func metadataURLs(issuer string) []string {
+func MetadataURLs(issuer string) []string {
 	u, _ := url.Parse(issuer) // CheckURL has read it
 	path := strings.TrimRight(u.Path, "/")
 	origin := u.Scheme + "://" + u.Host

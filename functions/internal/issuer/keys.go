@@ -125,7 +125,7 @@ func (s *keySet) load(ctx context.Context) ([]jose.JSONWebKey, error) {
 // discover finds where the issuer's keys are.
 func (s *keySet) discover(ctx context.Context) (string, error) {
 	var failures []error
-	for _, at := range metadataURLs(s.issuer) {
+	for _, at := range MetadataURLs(s.issuer) {
 		m, err := outbound.Do(ctx, s.client, outbound.Request{URL: at}, outbound.JSON[struct {
 			Issuer string `json:"issuer"`
 			Keys   string `json:"jwks_uri"`
