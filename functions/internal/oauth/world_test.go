@@ -288,7 +288,11 @@ func (w *world) consent(query url.Values) *url.URL {
 	if page.StatusCode != http.StatusOK {
 		w.t.Fatalf("the page: %d %s %s", page.StatusCode, page.Headers["Location"], page.Body)
 	}
-	return w.location(w.post(authorizePath, with(form(page), keyField, w.key, decisionField, allow)))
+	back := w.location(w.post(authorizePath, with(form(page), keyField, w.key, decisionField, allow)))
+	if back.Query().Get("code") == "" {
+		w.t.Fatalf("no code: %s; %v", back, w.logs.All())
+	}
+	return back
 }
 
 func (w *world) location(a answer) *url.URL {
