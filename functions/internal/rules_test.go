@@ -80,7 +80,7 @@ var rules = []rule{
 		why: "functions start in one place, boot.Main"},
 	{only: "./boot ./gateway ./handler/... ./oauth ./laptop/... ../cmd/sekisho", what: "github.com/aws/aws-lambda-go/...",
 		why: "Lambda's events end at the handlers, at what stands in for Lambda, and at the command that settles what Lambda could not"},
-	{only: "./outbound/... ./aws/function ./aws/queue ./aws/dynamo/dynamotest ./contract ./gateway ./handler/... ./issuer ./mcpserver/... ./laptop/... ../cmd/sekisho", what: "net/http",
+	{only: "./outbound/... ./aws/function ./aws/queue ./aws/dynamo/dynamotest ./contract ./gateway ./handler/... ./issuer ./mcpserver/... ./oauth ./laptop/... ../cmd/sekisho", what: "net/http",
 		why: "the domain serves no HTTP: outbound is a client, contract and issuer use the names of methods and statuses"},
 	{only: "./issuer", what: "github.com/go-jose/...",
 		why: "a token's signature is checked in one place, by one list of algorithms"},
@@ -98,8 +98,8 @@ var rules = []rule{
 		why: "how words are compared is the search's business"},
 	{only: "./laptop/upstream", what: "github.com/mccutchen/go-httpbin/...",
 		why: "the small upstream is a laptop's"},
-	{never: deployed(), what: "gopkg.in/yaml.v3/...",
-		why: "a cold start doesn't wait for YAML: functions read the contract as JSON"},
+	{never: deployed("../oauth"), what: "gopkg.in/yaml.v3/...",
+		why: "a cold start doesn't wait for YAML: functions read the contract as JSON; oauth has it of fosite, whose storage links its tests' libraries"},
 	{only: "../cmd/sekisho", what: "sekisho/functions/internal/openapi",
 		why: "descriptions of strangers are read where a person reviews what comes of them, never in a function"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",
@@ -120,8 +120,8 @@ func storeless() string {
 	return strings.Join(mains, " ")
 }
 
-// deployed are the mains of all functions.
-func deployed() string {
+// deployed are the mains of all functions except one.
+func deployed(except string) string {
 	mains, err := filepath.Glob("../*/main.go")
 	if err != nil || len(mains) == 0 {
 		panic("no function has a main")
@@ -129,7 +129,7 @@ func deployed() string {
 	for i, main := range mains {
 		mains[i] = filepath.ToSlash(filepath.Dir(main))
 	}
-	return strings.Join(mains, " ")
+	return strings.Join(slices.DeleteFunc(mains, func(main string) bool { return main == except }), " ")
 }
 
 func TestRules(t *testing.T) {

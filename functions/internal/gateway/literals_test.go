@@ -27,6 +27,7 @@ var elsewhere = map[string]string{
 	"internal/laptop/apigateway/template.go": "API Gateway's names of its variables",
 	"internal/laptop/upstream":               "parameters of the stand-in for an upstream",
 	"internal/openapi":                       "members of foreign descriptions, and of the report on them",
+	"internal/oauth":                         "parameters of OAuth",
 	"internal/outbound":                      "upstreams, and the report of a probe",
 	"internal/problem":                       "members of a problem",
 	"internal/store/storetest":               "what the suite draws",

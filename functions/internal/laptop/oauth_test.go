@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -44,7 +45,6 @@ func startOAuth(t *testing.T, plans account.Plans, env map[string]string, change
 		own := c.Functions[laptop.Authorizer].Env // it is the environment of all
 		maps.Copy(own, env)
 		laptop.AddOAuth(c.Functions, api, own)
-		replace(c, "oauth", answering(func() string { return `{"statusCode":501}` })) // until it is merged
 		c.OAuthDoor = &laptop.OAuthDoor{Domain: listener.Addr().String(), External: env[boot.OAuthIssuer] != ""}
 		if change != nil {
 			change(c)
@@ -242,6 +242,9 @@ func TestExternalIssuer(t *testing.T) {
 			door, keys := startOAuth(t, plans, env, func(config *laptop.Config) {
 				config.Now = c.now
 			})
+			if resource := door.call("GET", "/.well-known/oauth-protected-resource/mcp", "", "").json(t); fmt.Sprint(resource["authorization_servers"]) != "["+co.url+"]" {
+				t.Errorf("clients are led to %v", resource)
+			}
 			token := co.token(t, "yuki")
 			if plan == "" {
 				a := door.with(token, "postal_lookup", aPostalCode)

@@ -207,6 +207,9 @@ func (x *exchange) code(ctx context.Context, a *asked) (string, error) {
 	form.Set("client_id", x.client.id)
 	form.Set("scope", scope)
 	form.Del("response_mode") // query is the only one
+	// fosite refuses states that are short. Whether there is one is the client's affair, as PKCE protects
+	// the code, and we send it back ourselves.
+	form.Set("state", form.Get("code_challenge"))
 	x.form = form
 	p := x.provider()
 	request, err := p.NewAuthorizeRequest(ctx, x.httpRequest(ctx))

@@ -30,8 +30,7 @@ func (x *exchange) provider() *fosite.Fosite {
 		EnforcePKCE: true, EnablePKCEPlainChallengeMethod: false,
 		AccessTokenLifespan: x.lifetime.access, RefreshTokenLifespan: x.lifetime.grant, AuthorizeCodeLifespan: grant.CodeLasts,
 		RefreshTokenScopes: []string{}, ScopeStrategy: fosite.ExactScopeStrategy,
-		// A short state is the client's affair; PKCE protects the code.
-		MinParameterEntropy: -1, OmitRedirectScopeParam: true,
+		OmitRedirectScopeParam: true,
 		RedirectSecureChecker: func(_ context.Context, u *url.URL) bool {
 			_, ok := parseRedirect(u.String())
 			return ok
