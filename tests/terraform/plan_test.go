@@ -161,7 +161,7 @@ func checkGatewayResponses(p planned) (problems []string) {
 
 var headerSource = regexp.MustCompile(`^('[^']*'|context\..+|stageVariables\..+|method\.request\..+)$`)
 
-// golden lists the routes that clients may rely on. One more is no break; one less, or one
+// golden lists the routes that clients may rely on. One more breaks nobody; one less, or one
 // that another function serves, is.
 var golden = filepath.Join("testdata", "routes.txt")
 
@@ -385,7 +385,7 @@ func checkIAM(p planned) (problems []string) {
 }
 
 // checkBrakeMemory: of the table with keys and users, the brake reaches only its own item.
-// And there are no policies but those that are looked at here and in TestApply.
+// There are no other policies than those looked at here and in TestApply.
 func checkBrakeMemory(p planned) (problems []string) {
 	policy, _ := p.value(brakeModule+"aws_iam_role_policy.memory", "policy").(string)
 	var document struct{ Statement []map[string]any }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,7 +56,7 @@ Both are written anyway, so figures per tool cost nothing extra. Denied calls th
 has and the log doesn't are in a row with the tool "(not in the log)"; those logged but not
 counted yet, in a negative row "(not counted yet)". So the sums always equal those of
 "sekisho usage". A key shares its meter with the keys that replaced it; user, plan and name
-are those of the newest.`
+are those of the newest; apps are those that are signed in with its keys now.`
 }
 
 func (c usageExportCmd) Run(ctx context.Context, s streams) error {
@@ -80,6 +81,8 @@ type splitMonth struct {
 	denials chargeback.Denials
 	// billed says whether there was a bill to split.
 	billed bool
+	// apps are signed in with the keys of each meter.
+	apps map[string][]string
 	// notes are what whoever reads the figures should know.
 	notes []string
 }
@@ -108,7 +111,7 @@ func (f splitFlags) split(ctx context.Context, now time.Time, month usage.Period
 	if err != nil {
 		return nil, errors.Join(err, st.close())
 	}
-	metered, err := countedMeters(ctx, st, api, append([]usage.Period{month}, others...))
+	metered, apps, err := countedMeters(ctx, st, api, append([]usage.Period{month}, others...))
 	if err = errors.Join(err, st.close()); err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func (f splitFlags) split(ctx context.Context, now time.Time, month usage.Period
 		sheets = append(sheets, chargeback.Split(other, nil, prices, new(big.Rat)))
 	}
 	billed := f.Bill != ""
-	return &splitMonth{month, sheets, denials, billed, append(notes, sheetNotes(sheets[0], billed)...)}, nil
+	return &splitMonth{month, sheets, denials, billed, apps, append(notes, sheetNotes(sheets[0], billed)...)}, nil
 }
 
 func (m *splitMonth) sayNotes(w io.Writer) {
@@ -233,24 +236,26 @@ func readDenials(path string, p usage.Period) (chargeback.Denials, []string, err
 	return reading.Denials, notes, nil
 }
 
-// countedMeters reads all meters in each of the months, with one read per meter.
-func countedMeters(ctx context.Context, st *stores, api *contract.API, months []usage.Period) ([][]chargeback.Meter, error) {
-	newest, err := meters(ctx, st)
+// countedMeters reads all meters in each of the months, with one read per meter, and the apps that
+// are signed in with their keys.
+func countedMeters(ctx context.Context, st *stores, api *contract.API, months []usage.Period) ([][]chargeback.Meter, map[string][]string, error) {
+	metered, err := owners(ctx, st)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := make([][]chargeback.Meter, len(months))
-	for id, k := range newest {
+	all, apps := make([][]chargeback.Meter, len(months)), map[string][]string{}
+	for id, k := range metered {
 		counted, err := st.Usage().Counts(ctx, id, months...)
 		if err != nil {
-			return nil, fmt.Errorf("usage of %s: %w", id, err)
+			return nil, nil, fmt.Errorf("usage of %s: %w", id, err)
 		}
+		apps[id] = k.apps
 		for i, counts := range counted {
 			counts.Operations = contract.Named(api, counts.Operations)
 			all[i] = append(all[i], chargeback.Meter{ID: id, User: k.UserID, Plan: k.Plan, Name: k.Name, Counts: counts})
 		}
 	}
-	return all, nil
+	return all, apps, nil
 }
 
 func sheetNotes(sheet chargeback.Sheet, billed bool) (notes []string) {
@@ -276,6 +281,7 @@ type exportRow struct {
 	Denied   int64        `json:"denied"`
 	Share    json.Number  `json:"share_percent"`
 	USD      *json.Number `json:"usd,omitempty"`
+	Apps     []string     `json:"apps"`
 }
 
 var exportHeader = []string{"meter", "user", "plan", "name", "month", "tool", "charged", "refunded", "denied", "share_percent"}
@@ -287,7 +293,7 @@ func (m *splitMonth) write(w io.Writer, format string) error {
 		row := exportRow{
 			Meter: r.Meter, User: r.User, Plan: r.Plan, Name: r.Name, Month: m.String(), Tool: r.Tool,
 			Charged: r.Charged, Refunded: r.Refunded, Denied: r.Denied,
-			Share: json.Number(fixedPoint(r.Share, chargeback.ShareDecimals)),
+			Share: json.Number(fixedPoint(r.Share, chargeback.ShareDecimals)), Apps: m.apps[r.Meter],
 		}
 		if m.billed {
 			usd := json.Number(fixedPoint(r.Cents, 2))
@@ -298,10 +304,11 @@ func (m *splitMonth) write(w io.Writer, format string) error {
 	if format == "json" {
 		return printJSON(w, rows)
 	}
-	header, lines := exportHeader, make([][]string, 0, len(rows))
+	header, lines := slices.Clone(exportHeader), make([][]string, 0, len(rows))
 	if m.billed {
-		header = append(header[:len(header):len(header)], "usd")
+		header = append(header, "usd")
 	}
+	header = append(header, "apps")
 	for _, r := range rows {
 		line := []string{
 			r.Meter, r.User, r.Plan, r.Name, r.Month, r.Tool,
@@ -310,7 +317,7 @@ func (m *splitMonth) write(w io.Writer, format string) error {
 		if r.USD != nil {
 			line = append(line, r.USD.String())
 		}
-		lines = append(lines, line)
+		lines = append(lines, append(line, appsCell(r.Apps)))
 	}
 	return writeCSV(w, header, lines)
 }

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/grant"
 	"sekisho/tests/midnight"
 )
 
@@ -130,6 +131,18 @@ func traffic(t *testing.T, data string) {
 	if code != exitOK || json.Unmarshal([]byte(out), &zoe) != nil {
 		t.Fatalf("keys create: %d %s%s", code, out, errs)
 	}
+	st, err := storeFlags{Data: data}.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Assistant", "Assistant", formula} {
+		if _, err := signIn(t.Context(), st, "zoe", grant.Client{Name: name, Host: "app.example"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.close(); err != nil {
+		t.Fatal(err)
+	}
 	demo, pro := up.keys["demo"], up.keys["pro"]
 	up.get(demo, "/v1/postal/100-0001", 200)
 	up.get(demo, "/v1/postal/100-0001", 200)
@@ -228,6 +241,9 @@ func TestReport(t *testing.T) {
 	if !strings.Contains(page, "<bdi>=HYPERLINK(&#34;http://example.com&#34;,&#34;x&#34;)</bdi>") {
 		t.Error("the name isn't shown as it is")
 	}
+	if !strings.Contains(page, "<bdi>app Assistant (app.example)</bdi>") {
+		t.Error("the apps of a key aren't named")
+	}
 	if strings.Contains(page, ">unknown<") {
 		t.Error("the log wasn't read")
 	}
@@ -295,17 +311,17 @@ func appendText(t *testing.T, path, text string) {
 // Figures that depend on prices and measured counts, which checkTotals and package chargeback
 // test.
 var (
-	csvShares  = regexp.MustCompile(`,[\d.]+,[\d.]+\r\n|,\d+\.\d{4}\r\n`)
+	csvShares  = regexp.MustCompile(`,\d+\.\d{4}(,\d+\.\d\d)?,`)
 	jsonShares = regexp.MustCompile(`"(share_percent|usd)":[\d.]+`)
 )
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	got = csvShares.ReplaceAllStringFunc(got, func(cells string) string {
-		if strings.Count(cells, ",") == 2 {
-			return ",SHARE,USD\r\n"
+		if strings.Count(cells, ",") == 3 {
+			return ",SHARE,USD,"
 		}
-		return ",SHARE\r\n"
+		return ",SHARE,"
 	})
 	got = jsonShares.ReplaceAllString(got, `"$1":0`)
 	path := filepath.Join("testdata", name)

@@ -23,12 +23,16 @@ type grantRow struct {
 	Ends     string `json:"ends_at"`
 }
 
-// rowOfGrant: a grant ends with its key, if not before.
-func rowOfGrant(g grant.Grant, k account.Key, now time.Time) grantRow {
-	until := g.Until()
-	if !k.RevokedAt.IsZero() && k.RevokedAt.Before(until) {
-		until = k.RevokedAt
+// endOf is when a grant ends: with its key, if not before.
+func endOf(g grant.Grant, k account.Key) time.Time {
+	if !k.RevokedAt.IsZero() && k.RevokedAt.Before(g.Until()) {
+		return k.RevokedAt
 	}
+	return g.Until()
+}
+
+func rowOfGrant(g grant.Grant, k account.Key, now time.Time) grantRow {
+	until := endOf(g, k)
 	row := grantRow{
 		ID: g.ID, Key: k.ID, User: k.UserID, App: g.Client.Name, Host: g.Client.Host, Client: g.Client.ID, Status: "active",
 		SignedIn: g.CreatedAt.Format(time.RFC3339), Used: g.UsedAt.Format(time.RFC3339), Ends: until.UTC().Format(time.RFC3339),

@@ -80,7 +80,7 @@ func TestStoredTextsDoNotReachTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := &stores{Store: db}
-	if _, err := signIn(t.Context(), st, grant.Client{ID: hostile, Name: hostile, Host: hostile}); err != nil {
+	if _, err := signIn(t.Context(), st, key.UserID, grant.Client{ID: hostile, Name: hostile, Host: hostile}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -96,7 +96,7 @@ func (c reportCmd) statement(ctx context.Context, now time.Time, month usage.Per
 		return nil, err
 	}
 	st := &statement.Statement{
-		Month: month, Sheets: split.sheets, Billed: split.billed, WorstCase: worst, Notes: split.notes,
+		Month: month, Sheets: split.sheets, Apps: split.apps, Billed: split.billed, WorstCase: worst, Notes: split.notes,
 		CSV: rows.Bytes(), Made: now, Version: boot.Version(), Show: printable,
 	}
 	if split.denials != nil {

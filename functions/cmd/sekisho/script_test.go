@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 			if _, err := firstKeys(context.Background(), st); err != nil {
 				return err
 			}
-			id, err := signIn(context.Background(), st, grant.Client{ID: "https://app.example/client.json", Name: "App", Host: "app.example"})
+			id, err := signIn(context.Background(), st, "demo", grant.Client{ID: "https://app.example/client.json", Name: "App", Host: "app.example"})
 			if err != nil {
 				return err
 			}
@@ -41,9 +41,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// signIn signs an app in with the only key, and returns the ID of the grant.
-func signIn(ctx context.Context, st *stores, client grant.Client) (string, error) {
-	keys, err := st.Accounts().Keys(ctx, "")
+// signIn signs an app in with a user's only key, and returns the ID of the grant.
+func signIn(ctx context.Context, st *stores, user string, client grant.Client) (string, error) {
+	keys, err := st.Accounts().Keys(ctx, user)
 	if err != nil || len(keys) != 1 {
 		return "", fmt.Errorf("%d keys, want one: %w", len(keys), err)
 	}

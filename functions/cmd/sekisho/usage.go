@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -37,6 +38,8 @@ type usageRow struct {
 	Remaining *int64 `json:"remaining"`
 	Refunded  int64  `json:"refunded"`
 	Denied    int64  `json:"denied"`
+	// Apps are signed in now with the meter's keys.
+	Apps []string `json:"apps"`
 }
 
 func (c usageShowCmd) Run(ctx context.Context, s streams) error {
@@ -69,29 +72,54 @@ func monthOf(text string, now time.Time) (usage.Period, error) {
 	return usage.ParsePeriod(text)
 }
 
-// meters maps each meter to the newest of its keys, whose user, plan and name are shown.
-func meters(ctx context.Context, st *stores) (map[string]account.Key, error) {
+// owner is the newest key of a meter, whose user, plan and name are shown.
+type owner struct {
+	account.Key
+	// apps are signed in with the meter's keys, each named once.
+	apps []string
+}
+
+// owners maps each meter to its owner.
+func owners(ctx context.Context, st *stores) (map[string]owner, error) {
 	keys, err := st.Accounts().Keys(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	newest := map[string]account.Key{}
+	byID, byMeter := map[string]account.Key{}, map[string]owner{}
 	for _, k := range keys {
-		if old, ok := newest[k.Meter]; !ok || k.CreatedAt.After(old.CreatedAt) {
-			newest[k.Meter] = k
+		byID[k.ID] = k
+		if old, ok := byMeter[k.Meter]; !ok || k.CreatedAt.After(old.CreatedAt) {
+			byMeter[k.Meter] = owner{Key: k, apps: []string{}}
 		}
 	}
-	return newest, nil
-}
-
-// usageRows reads the month of every meter.
-func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow, error) {
-	newest, err := meters(ctx, st)
+	grants, err := grantsOf(ctx, st.Grants(), keys)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]usageRow, 0, len(newest))
-	for meter, k := range newest {
+	for _, g := range grants {
+		k := byID[g.KeyID]
+		if time.Now().Before(endOf(g, k)) {
+			o := byMeter[k.Meter]
+			o.apps = append(o.apps, g.Client.String())
+			slices.Sort(o.apps)
+			o.apps = slices.Compact(o.apps)
+			byMeter[k.Meter] = o
+		}
+	}
+	return byMeter, nil
+}
+
+// appsCell has all of them in one cell.
+func appsCell(apps []string) string { return strings.Join(apps, "; ") }
+
+// usageRows reads the month of every meter.
+func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow, error) {
+	metered, err := owners(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]usageRow, 0, len(metered))
+	for meter, k := range metered {
 		months, err := st.Usage().Counts(ctx, meter, period)
 		if err != nil {
 			return nil, fmt.Errorf("usage of %s: %w", meter, err)
@@ -99,7 +127,7 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 		counts := months[0]
 		row := usageRow{
 			Meter: meter, User: k.UserID, Plan: k.Plan, Name: k.Name, Month: period.String(),
-			Used: counts.Used, Refunded: counts.Refunded, Denied: counts.Denied,
+			Used: counts.Used, Refunded: counts.Refunded, Denied: counts.Denied, Apps: k.apps,
 		}
 		// A plan that is no longer configured has no limit to show.
 		if limits, err := st.plans.Limits(k.Plan); err == nil {
@@ -116,7 +144,7 @@ func usageRows(ctx context.Context, st *stores, period usage.Period) ([]usageRow
 	return rows, nil
 }
 
-var usageHeader = []string{"meter", "user", "plan", "name", "month", "limit", "used", "remaining", "refunded", "denied"}
+var usageHeader = []string{"meter", "user", "plan", "name", "month", "limit", "used", "remaining", "refunded", "denied", "apps"}
 
 func (r usageRow) cells(none string) []string {
 	number := func(n *int64) string {
@@ -127,7 +155,7 @@ func (r usageRow) cells(none string) []string {
 	}
 	return []string{
 		r.Meter, r.User, r.Plan, r.Name, r.Month, number(r.Limit), strconv.FormatInt(r.Used, 10),
-		number(r.Remaining), strconv.FormatInt(r.Refunded, 10), strconv.FormatInt(r.Denied, 10),
+		number(r.Remaining), strconv.FormatInt(r.Refunded, 10), strconv.FormatInt(r.Denied, 10), appsCell(r.Apps),
 	}
 }
 
@@ -143,7 +171,7 @@ func usageTable(w io.Writer, rows []usageRow) error {
 	lines := make([][]string, 0, len(rows))
 	for _, r := range rows {
 		c := r.cells("none")
-		lines = append(lines, []string{c[0], c[1], c[2], c[4], c[6], c[5], c[7], c[8], c[9], c[3]})
+		lines = append(lines, []string{c[0], c[1], c[2], c[4], c[6], c[5], c[7], c[8], c[9], c[3], c[10]})
 	}
-	return writeTable(w, []string{"METER", "USER", "PLAN", "MONTH", "USED", "LIMIT", "REMAINING", "REFUNDED", "DENIED", "NAME"}, lines)
+	return writeTable(w, []string{"METER", "USER", "PLAN", "MONTH", "USED", "LIMIT", "REMAINING", "REFUNDED", "DENIED", "NAME", "APPS"}, lines)
 }

@@ -96,6 +96,40 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
+// TestByID shares what Authenticate has read, and the other way round.
+func TestByID(t *testing.T) {
+	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	secret := newKey(t)
+	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash(), UserID: "u"}}
+	a := NewAuthenticator(store, func() time.Time { return now }, 30*time.Second)
+	for range 2 {
+		if k, err := a.ByID(t.Context(), store.key.ID); err != nil || k.UserID != "u" {
+			t.Fatalf("%+v, %v", k, err)
+		}
+		if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if store.reads != 1 {
+		t.Errorf("%d reads, want 1", store.reads)
+	}
+	store.key.RevokedAt = now.Add(time.Minute)
+	for after, want := range map[time.Duration]error{30 * time.Second: nil, time.Minute: ErrInactive} {
+		now := now.Add(after)
+		a := NewAuthenticator(store, func() time.Time { return now }, 30*time.Second)
+		if k, err := a.ByID(t.Context(), store.key.ID); !errors.Is(err, want) || k.UserID != "u" {
+			t.Errorf("after %s: %+v, %v; want %v", after, k, err, want)
+		}
+	}
+	if _, err := a.ByID(t.Context(), "key_none"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("no such key: %v", err)
+	}
+	store.err = errors.New("down")
+	if _, err := a.ByID(t.Context(), "key_other"); !errors.Is(err, store.err) || errors.Is(err, ErrNotFound) {
+		t.Errorf("with the store down: %v", err)
+	}
+}
+
 func TestAKeyEndsInTheCacheToo(t *testing.T) {
 	now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 	secret := newKey(t)

@@ -19,7 +19,7 @@ const DefaultKeyCache = 30 * time.Second
 // one costs a read; nobody mistypes a key so that its checksum is right.
 var Unknown = ratelimit.Limit{Burst: 10, PerSecond: 1}
 
-// ThrottledError says that a source has sent too many unknown keys. The store was not asked, so
+// ThrottledError says that a source has sent too many unknown keys, or tokens. The store was not asked, so
 // this one may be good.
 type ThrottledError struct {
 	// Wait until the next may be sent.
@@ -27,7 +27,7 @@ type ThrottledError struct {
 }
 
 func (e *ThrottledError) Error() string {
-	return fmt.Sprintf("too many unknown keys; the next is looked up in %s", e.Wait)
+	return fmt.Sprintf("too many unknown keys or tokens; the next is looked up in %s", e.Wait)
 }
 
 // Authenticator looks up the key that a caller sent. It is safe for concurrent use.

@@ -2,6 +2,7 @@ package grant
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -195,7 +196,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestSuccessorsNeedSaltAndToken: who has an old token alone, or what is stored alone, can't
+// TestSuccessorsNeedSaltAndToken: neither an old token alone nor what is stored alone is enough to
 // compute the current one.
 func TestSuccessorsNeedSaltAndToken(t *testing.T) {
 	_, _, pair := signedIn(t)
@@ -251,6 +252,32 @@ func TestAChangeLeavesTheOriginal(t *testing.T) {
 	g.End(start)
 	if !same(g, before) {
 		t.Errorf("%+v, want %+v", g, before)
+	}
+}
+
+// contested is a store in which another change always comes first.
+type contested struct {
+	Store
+	grant Grant
+	puts  int
+}
+
+func (c *contested) Grant(context.Context, string) (Grant, error) { return c.grant, nil }
+
+func (c *contested) Put(context.Context, Grant) error {
+	c.puts++
+	return ErrChanged
+}
+
+func TestChangeGivesUp(t *testing.T) {
+	g, _ := newGrant(t)
+	s := &contested{grant: g}
+	if got, err := End(t.Context(), s, g.ID, start); !errors.Is(err, ErrChanged) || s.puts != maxChanges || got.ID != "" {
+		t.Errorf("%+v, %v after %d attempts; want ErrChanged after %d", got, err, s.puts, maxChanges)
+	}
+	s = &contested{grant: g.End(start)}
+	if got, err := End(t.Context(), s, g.ID, start.Add(hour)); err != nil || s.puts != 0 || !got.EndedAt.Equal(start) {
+		t.Errorf("ended at %s, %v, after %d writes; want the earlier end, and no write", got.EndedAt, err, s.puts)
 	}
 }
 

@@ -3,9 +3,9 @@
 // the text of. Plans, counters, settings and revocation are those of any key.
 //
 // Tokens are parsed and verified by go-jose, which needs nothing but the standard library.
-// coreos/go-oidc builds on it, but is made for ID tokens, reads the issuer's keys without a bound or
-// a rate, and adds golang.org/x/oauth2; lestrrat-go/jwx brings eight modules. What is left to write
-// is the cache of the issuer's keys, which has to go through package outbound anyway.
+// coreos/go-oidc builds on it, but checks ID tokens, and reads the issuer's keys without a bound and
+// again for every unknown key ID; lestrrat-go/jwx has more dependencies. What is left to write is the
+// cache of the issuer's keys.
 package issuer
 
 import (

@@ -75,6 +75,19 @@ func (a AppliedOAuth) Door() OAuthDoor {
 	return d
 }
 
+// leadsTo says whether a route leads to a function; without a door none does.
+func (a *AppliedOAuth) leadsTo(function string) bool {
+	if a == nil {
+		return false
+	}
+	for _, route := range a.Routes {
+		if route.Function == function {
+			return true
+		}
+	}
+	return false
+}
+
 // AppliedFunction is what one function runs with.
 type AppliedFunction struct {
 	// Name in AWS.
@@ -177,7 +190,7 @@ func (a Applied) Config(platform map[string]string, api *contract.API) (c Config
 	for _, name := range slices.Sorted(maps.Keys(a.Functions)) {
 		f := a.Functions[name]
 		if !slices.Contains(names(), api.Binary(name)) {
-			if name == Settle || strings.Contains(a.Body, ":function:"+f.Name+"/") {
+			if name == Settle || strings.Contains(a.Body, ":function:"+f.Name+"/") || a.OAuth.leadsTo(name) {
 				return Config{}, nil, fmt.Errorf("function %q serves calls, and neither the contract nor this program has it (it has %s): give --contract the contract.json beside the zips, and use the sekisho that was built from the same commit",
 					name, strings.Join(names(), ", "))
 			}

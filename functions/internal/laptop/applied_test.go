@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
+	"sekisho/functions/internal/laptop/front"
 )
 
 // applied is an output as Terraform prints it, with the changes of a test.
@@ -143,11 +145,45 @@ func TestAppliedDoor(t *testing.T) {
 	}
 }
 
+// TestAppliedOAuthDoor: routes keep their functions and limits; what was applied before there was such
+// a door has none.
+func TestAppliedOAuthDoor(t *testing.T) {
+	parse := func(door any) laptop.Applied {
+		t.Helper()
+		a, err := laptop.ParseApplied(applied(t, func(output map[string]any) { output["oauth"] = door }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if a := parse(nil); a.OAuth != nil {
+		t.Errorf("%+v", a.OAuth)
+	}
+	route := func(function string, rate, burst any) map[string]any {
+		return map[string]any{"function": function, "rate_per_second": rate, "burst": burst}
+	}
+	a := parse(map[string]any{"rate_per_second": 20, "burst": 40, "routes": map[string]any{
+		"ANY /mcp": route("mcp", nil, nil), "ANY /token": route("oauth", 10, 20),
+	}})
+	want := laptop.OAuthDoor{Throttle: &front.Throttle{Rate: 20, Burst: 40}, Routes: []contract.OAuthRoute{
+		{Route: "ANY /mcp", Function: "mcp"}, {Route: "ANY /token", Function: "oauth", RatePerSecond: 10, Burst: 20},
+	}}
+	if got := a.OAuth.Door(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // TestAppliedConfigRefuses what this program can't serve.
 func TestAppliedConfigRefuses(t *testing.T) {
 	for says, change := range map[string]func(output, functions map[string]any){
 		`function "postman" serves calls, and neither the contract nor this program has it`: func(output, functions map[string]any) {
 			functions["postman"] = functions["postal"]
+		},
+		`function "signer" serves calls`: func(output, functions map[string]any) {
+			signer := maps.Clone(functions["postal"].(map[string]any))
+			signer["name"] = "shop-signer"
+			functions["signer"] = signer
+			output["oauth"] = map[string]any{"routes": map[string]any{"ANY /token": map[string]any{"function": "signer"}}}
 		},
 		"access_log_format": func(output, functions map[string]any) { output["access_log_format"] = "$context.status" },
 	} {

@@ -16,6 +16,7 @@ import (
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/mcpserver"
+	"sekisho/functions/internal/oauth"
 	"sekisho/functions/internal/store"
 )
 
@@ -42,6 +43,7 @@ func builds(d deps) map[string]boot.Build {
 		Settle:     settle.FromEnv(open, d.settle),
 		"account":  account.FromEnv(open),
 		"mcp":      mcpserver.FromEnv(open, d.mcp),
+		"oauth":    oauth.FromEnv(open),
 		"page":     page.Build,
 		"relay":    relay.FromEnv(open, d.relay),
 	}

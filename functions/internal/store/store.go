@@ -4,7 +4,7 @@
 // There are two: package sqlite for a laptop, package aws/dynamo for AWS. A third, over
 // Postgres say, is a package that implements Store, passes storetest.Run, and has an Open
 // that the mains in functions/ hand to their functions in place of dynamo.FromEnv. The
-// promises of each part stand with its interface, in the package that uses it.
+// promises of each part are documented at its interface, in the package that uses it.
 package store
 
 import (
@@ -27,7 +27,7 @@ type Store interface {
 	// Buckets and Dailies keep what was called and published at the upstream.
 	Buckets() ratelimit.BucketStore
 	Dailies() ratelimit.DailyStore
-	// Brake keeps the state of a service's brake. name tells services apart.
+	// Brake keeps the state of a service's brake. name distinguishes services.
 	Brake(name string) brake.Memory
 }
 

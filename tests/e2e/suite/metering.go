@@ -176,7 +176,7 @@ func testUsageReport(t *testing.T, g Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(rows[0], ",") != "meter,user,plan,name,month,limit,used,remaining,refunded,denied" {
+	if strings.Join(rows[0], ",") != "meter,user,plan,name,month,limit,used,remaining,refunded,denied,apps" {
 		t.Errorf("header %v", rows[0])
 	}
 	for _, row := range rows[1:] {

@@ -65,6 +65,8 @@ func TestApps(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b.look(t, "connect, with apps")
+	b.size(320, 700)
+	b.look(t, "connect, with apps, narrow")
 
 	b.expects(500)
 	s.intercept(answerWith(grantsPath+"/"+ids[0], problemOf(500, `{"error":"internal"}`)))

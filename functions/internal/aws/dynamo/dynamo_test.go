@@ -312,7 +312,7 @@ func TestRoundTrips(t *testing.T) {
 		{"the first of the next month", admit(31*24*time.Hour, ""), "UpdateItem GetItem UpdateItem"},
 		{"99 refunds", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(many...)); return err }, "TransactWriteItems"},
 		{"99 refunds again", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(many...)); return err }, "TransactWriteItems"},
-		{"told once", func() error { _, err := s.Usage().Once(t.Context(), "x", full.Period()); return err }, "PutItem"},
+		{"once", func() error { _, err := s.Usage().Once(t.Context(), "x", full.Period()); return err }, "PutItem"},
 		{"denial at limit 0", func() error { _, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 0)); return err }, "GetItem"},
 		{"refund", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(full)); return err }, "TransactWriteItems"},
 		{"refund again", func() error { _, err := s.Usage().Refund(t.Context(), refundOf(full)); return err }, "TransactWriteItems"},

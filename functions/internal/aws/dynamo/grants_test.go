@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/grant"
+	"sekisho/functions/internal/store/storetest"
 )
 
 func newGrant(t *testing.T) (grant.Grant, grant.Token) {
@@ -117,4 +118,35 @@ func TestGrantsExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("ended", "grant#"+g.ID, start.Add(time.Hour))
+}
+
+// TestAGrantStaysWithinTwoWriteUnits, with the longest addresses that hosts have, and as many access
+// tokens as it remembers.
+func TestAGrantStaysWithinTwoWriteUnits(t *testing.T) {
+	s := fresh(t)
+	long := "https://host-with-a-long-name.example.com/" + strings.Repeat("x", 100)
+	g, pair, err := storetest.SignIn(t.Context(), s.Grants(), grant.Request{
+		KeyID: "key_aaaaaaaaaaaaaaaa", Client: grant.Client{ID: long, Name: strings.Repeat("n", 64), Host: "host-with-a-long-name.example.com"},
+		Redirect: long, Challenge: strings.Repeat("c", 43), Resource: long[:60], Lasts: 90 * 24 * time.Hour,
+	}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, err := grant.Change(t.Context(), s.Grants(), g.ID, func(g grant.Grant) (grant.Grant, error) {
+			changed, next, err := g.Rotate(pair.Refresh, time.Hour, start)
+			pair = next
+			return changed, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i, err := s.get(t.Context(), s.tables.Accounts, "grant#"+g.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", sizeOf(t, i))
+	if size := sizeOf(t, i); size > 2048 {
+		t.Errorf("%d bytes, and two write units have 2048", size)
+	}
 }

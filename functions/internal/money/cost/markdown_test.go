@@ -73,6 +73,9 @@ func Markdown(w io.Writer, m Model, idle []Line, report func(calls, denied strin
 	fmt.Fprintf(&b, "\nA thousand visits of the page: %s USD the first time (%d requests each, %d KB, %d read units), later %s (%d requests).\n",
 		m.Thousand(FirstVisit).FloatString(3), first.BilledRequests/first.Calls, first.AnswerBytes/first.Calls/1000, first.ReadUnits/first.Calls,
 		m.Thousand(LaterVisit).FloatString(3), later.BilledRequests/later.Calls)
+	signIn, tokens := m.Measured.Visits[SignIn], m.PerMillion(OAuth)
+	fmt.Fprintf(&b, "At the OAuth door: a thousand sign-ins %s USD (%d requests each), a thousand renewed tokens %s, a million calls %s, with the token in memory %s.\n",
+		m.Thousand(SignIn).FloatString(3), signIn.HTTPRequests/signIn.Calls, m.Thousand(Refresh).FloatString(3), tokens[0].USD.FloatString(2), tokens[1].USD.FloatString(2))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -202,7 +202,7 @@ func Load() (*Measurement, error) {
 			return nil, fmt.Errorf("measured.json: %q is missing among the visits", visit)
 		}
 	}
-	for _, name := range append(timed(), mcpDirect) {
+	for _, name := range append([]string{mcpDirect}, Functions...) {
 		if m.LaptopMS[name] < 1 {
 			return nil, fmt.Errorf("measured.json: no duration of %s", name)
 		}

@@ -42,6 +42,9 @@ func TestMeasured(t *testing.T) {
 		if via == cost.MCP {
 			got.Visits = w.visits(10)
 		}
+		if via == cost.OAuth {
+			maps.Copy(got.Visits, w.signIns(10))
+		}
 		for _, kind := range cost.Kinds() {
 			if kind.Via != via && !(kind.Via == cost.REST && via == cost.MCP) {
 				continue

@@ -132,6 +132,33 @@ func TestCountsPerCall(t *testing.T) {
 	}
 }
 
+// TestSignInByHand: a sign-in reads the key, the list of its grants and the grant, writes grant and list in
+// a transaction, which is billed twice over, and the grant once more with its tokens. With tokens it
+// takes two units to write.
+func TestSignInByHand(t *testing.T) {
+	m := model(t)
+	for visit, want := range map[cost.Visit]struct {
+		requests, reads, writes int64
+		oauth                   string // 0.20 per million, and 0.25 GB × 0.020 s × 0.0000133334 each
+	}{
+		cost.SignIn:  {5, 3, 5, "0.001333"},
+		cost.Refresh: {1, 1, 2, "0.000267"},
+	} {
+		c := m.Measured.Visits[visit]
+		if n := c.Calls; c.HTTPRequests != want.requests*n || c.Invocations["oauth"] != want.requests*n || c.ReadUnits != want.reads*n || c.WriteUnits != want.writes*n {
+			t.Errorf("%s: %+v, want of each %+v", visit, c, want)
+		}
+		// Gateway, DynamoDB and oauth by hand; the rest is bytes.
+		least := new(big.Rat).SetFloat64(float64(want.requests)*0.001 + float64(want.reads)*0.000125 + float64(want.writes)*0.000625)
+		oauth, _ := new(big.Rat).SetString(want.oauth)
+		least.Add(least, oauth)
+		bytes := new(big.Rat).Sub(m.Thousand(visit), least)
+		if usd, _ := bytes.Float64(); usd < 0.0003*float64(want.requests) || usd > 0.0004*float64(want.requests) {
+			t.Errorf("a thousand of %s cost %s USD; without logs and answers, by hand %s", visit, m.Thousand(visit).FloatString(6), least.FloatString(6))
+		}
+	}
+}
+
 // TestDirectByHand compares a million calls through a function URL with figures worked out by hand.
 func TestDirectByHand(t *testing.T) {
 	m := model(t)

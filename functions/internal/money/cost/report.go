@@ -64,6 +64,7 @@ func (m Model) notes() []string {
 	notes := []string{
 		"What a call makes the service do was measured over 1,250 calls (make generate repeats the run). Each call is priced as if " +
 			"its key had not been used for a while: a key used again within 30 s saves the reads.",
+		"A sign-in is five requests, a refresh one. What they ask of the tables was measured; their lines in the log and answers are assumed.",
 		"Each failed or denied call is priced with its own delivery of the log to settle. Under load one delivery carries many: " +
 			"in a burst, settle and its write for a hundred calls come to two of each.",
 		"Durations are " + m.Setup.Origin + ". Take yours from CloudWatch's metric Duration and pass them with --authorizer-ms, " +

@@ -90,7 +90,7 @@ func DefaultSetup() (Setup, error) {
 	return s, nil
 }
 
-// UseLaptop takes the durations that were measured along with the counts.
+// UseLaptop takes the durations that were measured along with the counts, which that of oauth is not.
 func (s *Setup) UseLaptop(m *Measurement) {
 	s.setDurations(m.LaptopMS)
 	s.setDirect(s.DurationMS[mcpDirect])
@@ -99,7 +99,9 @@ func (s *Setup) UseLaptop(m *Measurement) {
 }
 
 func (s *Setup) setDurations(ms map[string]int64) {
-	s.DurationMS = map[string]*big.Rat{}
+	if s.DurationMS == nil {
+		s.DurationMS = map[string]*big.Rat{}
+	}
 	for name, n := range ms {
 		s.DurationMS[name] = big.NewRat(n, 1)
 	}

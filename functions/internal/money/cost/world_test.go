@@ -45,11 +45,13 @@ type world struct {
 	// base is where the REST API is; door is where /mcp is.
 	base, door string
 	laptop     *laptop.Service
-	grants     grant.Store
-	ring       account.Keyring
-	wire       *wire
-	access     accessLog
-	logs       functionLogs
+	// store is what the functions have, and counts; grants are those of a store that doesn't.
+	store  *dynamo.Store
+	grants grant.Store
+	ring   account.Keyring
+	wire   *wire
+	access accessLog
+	logs   functionLogs
 	// atDoor counts the requests to the HTTP API.
 	atDoor atomic.Int64
 	settle gate
@@ -122,7 +124,7 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	if err := tables.Create(t.Context(), w.wire.beside, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
-	store := dynamo.New(client(t, w.wire), tableNames)
+	w.store = dynamo.New(client(t, w.wire), tableNames)
 	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
 	beside := dynamo.New(w.wire.beside, tableNames)
 	w.ring = account.Keyring{Store: beside.Accounts(), Plans: plans, Now: w.now}
@@ -134,7 +136,7 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	w.base = "http://" + listener.Addr().String()
 	config := laptop.Config{
 		Gateway: apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
-		Stores:  store, Log: &w.logs, Now: w.now, Wrap: w.timed,
+		Stores:  w.store, Log: &w.logs, Now: w.now, Wrap: w.timed,
 	}
 	env := map[string]string{boot.Plans: plans.String()}
 	w.door = w.base
@@ -196,10 +198,10 @@ func (w *world) openOAuthDoor() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	doors, mux := map[string]http.Handler{}, http.NewServeMux()
+	doors, functions := map[string]http.Handler{}, map[string]string{}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.atDoor.Add(1)
-		mux.ServeHTTP(rw, r)
+		doors[functions[r.URL.Path]].ServeHTTP(rw, r)
 	}))
 	w.t.Cleanup(server.Close)
 	w.door = server.URL
@@ -210,9 +212,7 @@ func (w *world) openOAuthDoor() {
 				httpapi.HTTPAPI{Routes: routesTo(api, route.Function), StageVariables: map[string]string{gateway.RESTAddress: w.base, gateway.OAuthAddress: server.URL}},
 			)
 		}
-		_, path, _ := strings.Cut(route.Route, " ")
-		mux.Handle(strings.TrimSuffix(path, "/")+"/{$}", doors[route.Function])
-		mux.Handle(strings.TrimSuffix(path, "/"), doors[route.Function])
+		functions[strings.TrimPrefix(route.Route, "ANY ")] = route.Function
 	}
 }
 
@@ -374,14 +374,20 @@ func (w *world) credential(via cost.Via, plan, user string) string {
 	if via != cost.OAuth {
 		return secret
 	}
-	_, pair, err := storetest.SignIn(w.t.Context(), w.grants, grant.Request{
-		KeyID: key.ID, Lasts: 90 * 24 * time.Hour,
-		Client: grant.Client{ID: "https://host.example.com/client.json", Name: "Host", Host: "host.example.com"}, Resource: w.door + "/mcp",
-	}, w.now())
+	_, pair, err := storetest.SignIn(w.t.Context(), w.grants, w.signsIn(key), w.now())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return pair.Access.Reveal()
+}
+
+// signsIn is what a host asks for by the document of a client.
+func (w *world) signsIn(key account.Key) grant.Request {
+	return grant.Request{
+		KeyID: key.ID, Lasts: 90 * 24 * time.Hour, Resource: w.door + "/mcp",
+		Client:   grant.Client{ID: "https://host.example.com/oauth/client.json", Name: "Host", Host: "host.example.com"},
+		Redirect: "https://host.example.com/oauth/callback", Challenge: strings.Repeat("c", 43),
+	}
 }
 
 func (w *world) newKey(plan, user string) (string, account.Key) {

@@ -28,6 +28,8 @@ type Statement struct {
 	// Sheets has the month itself, then those before it, one after the other. All weigh calls by
 	// the same prices.
 	Sheets []chargeback.Sheet
+	// Apps are signed in with the keys of each meter.
+	Apps map[string][]string
 	// Billed says whether the rows of the month have dollars of a bill.
 	Billed bool
 	// Refusals by their reason; nil if no log says.

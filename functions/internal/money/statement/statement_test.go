@@ -72,6 +72,7 @@ func sample(t testing.TB) statement.Statement {
 		}
 		s.Sheets = append(s.Sheets, chargeback.Split(meters, nil, prices, new(big.Rat)))
 	}
+	s.Apps = map[string][]string{"key_0000000000000000": {"Claude (claude.ai)"}, "key_0000000000000001": append([]string{"ChatGPT (chatgpt.com)"}, hostile...)}
 	since := time.Date(2026, 11, 20, 3, 4, 5, 0, time.UTC)
 	s.Refusals = denials.Reasons()
 	s.Brake = &brake.Status{On: true, State: "on", Since: &since, Why: "Alarm demo-spend-rate. " + hostile[0]}

@@ -8,10 +8,11 @@ import (
 	"sekisho/functions/internal/money/chargeback"
 )
 
-// Most of what a table and a name show; the CSV has all of it.
+// Most of what a table, a name and a key show; the CSV has all of it.
 const (
 	mostLines = 25
 	mostName  = 48
+	mostApps  = 3
 )
 
 // table is the month's spend by keys, users or tools.
@@ -44,11 +45,22 @@ func (s Statement) parts(t words) []table {
 			if name == "" {
 				name = t.Unnamed
 			}
-			return name, []string{r.User, r.Plan, r.Meter}
+			return name, append([]string{r.User, r.Plan, r.Meter}, s.apps(t, r.Meter)...)
 		}),
 		s.part(table{ID: "users", Caption: t.ByUser, First: t.User}, t, user, func(r chargeback.Row) (string, []string) { return r.User, nil }),
 		s.part(table{ID: "tools", Caption: t.ByTool, First: t.Tool}, t, tool, func(r chargeback.Row) (string, []string) { return t.tool(r.Tool), nil }),
 	}
+}
+
+// apps are those that are signed in with a meter's keys; a few by name.
+func (s Statement) apps(t words, meter string) (texts []string) {
+	for i, app := range s.Apps[meter] {
+		if i == mostApps {
+			return append(texts, fmt.Sprintf(t.MoreApps, len(s.Apps[meter])-i))
+		}
+		texts = append(texts, fmt.Sprintf(t.App, app))
+	}
+	return texts
 }
 
 func (s Statement) part(p table, t words, by func(chargeback.Row) string, name func(chargeback.Row) (string, []string)) table {

@@ -24,7 +24,7 @@ type words struct {
 	BrakeElsewhere, BrakeUnknown, BrakeWhy, BrakeNote                  string
 	WorstHead, WorstHour, WorstBefore, WorstBraked, NeverBraked        string
 	WorstUnknown, CSVHead, CSVLink, CSVNote, SharesNote, Figure, Value string
-	None                                                               string
+	None, App, MoreApps                                                string
 }
 
 // tool names those rows that belong to no tool.
@@ -51,6 +51,7 @@ var texts = map[Language]words{
 		ByKey: "Spend by key", ByUser: "Spend by user", ByTool: "Spend by tool", Key: "Key", User: "User", Tool: "Tool", Unnamed: "(no name)",
 		Others: "%d others", BeforeOnly: "No calls this month", Total: "Total", Before: "Units used the month before",
 		NotInLog: chargeback.NotInLog, NotCounted: chargeback.NotCounted, None: "There were no calls in this month.",
+		App: "app %s", MoreApps: "and %d more",
 		SharesNote: "A share is in proportion to what such calls cost. Units are what a plan counts: failed calls are refunded, denied calls take none. Long names are cut here; the CSV has them in full.",
 
 		MonthsHead: "Months side by side", Month: "Month", MonthEstimate: "Estimated cost, USD",
@@ -85,6 +86,7 @@ var texts = map[Language]words{
 		ByKey: "キー別の費用", ByUser: "利用者別の費用", ByTool: "ツール別の費用", Key: "キー", User: "利用者", Tool: "ツール", Unnamed: "（名前なし）",
 		Others: "その他 %d 件", BeforeOnly: "今月は呼び出しなし", Total: "合計", Before: "前月の使用ユニット",
 		NotInLog: "（ログにない分）", NotCounted: "（未集計の分）", None: "この月に呼び出しはありません。",
+		App: "アプリ %s", MoreApps: "ほか %d 件",
 		SharesNote: "割合は、呼び出しにかかる費用に比例します。ユニットはプランが数える単位です。失敗した呼び出しの分は返還され、拒否された呼び出しは消費しません。長い名前は途中で切っています。全文はCSVにあります。",
 
 		MonthsHead: "月ごとの比較", Month: "月", MonthEstimate: "費用の見積り（USD）",
