@@ -57,6 +57,8 @@ func versionFlag() (string, error) {
 type Ready struct {
 	MCPURL string `json:"mcp_url"`
 	APIURL string `json:"api_url"`
+	// OAuthURL is where MCP is at the OAuth door, "" if there is none.
+	OAuthURL string `json:"oauth_url"`
 	// Keys that were created, by plan.
 	Keys map[string]string `json:"keys"`
 	// LeftOut are the applied functions that no call reaches.

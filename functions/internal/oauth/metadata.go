@@ -14,16 +14,16 @@ type resources string
 // main is the address that is meant where none is said.
 func (r resources) main() string { return string(r) + mcpPath }
 
-// canonical is the resource that a client means; ok is false if it is none of this door's.
+// canonical is the resource that a client means; ok is false if it is none of this door's. Scheme and
+// host may come in any case (RFC 3986, section 6.2.2.1).
 func (r resources) canonical(asked string) (resource string, ok bool) {
-	switch {
-	case asked == "":
-		return r.main(), true
-	case strings.EqualFold(asked, r.main()), strings.EqualFold(asked, r.main()+"/"),
-		strings.EqualFold(asked, string(r)), strings.EqualFold(asked, string(r)+"/"):
+	if asked == "" {
 		return r.main(), true
 	}
-	return "", false
+	if len(asked) < len(r) || !strings.EqualFold(asked[:len(r)], string(r)) || !has([]string{mcpPath, mcpPath + "/", "", "/"}, asked[len(r):]) {
+		return "", false
+	}
+	return r.main(), true
 }
 
 // same reports whether a client means the resource of its grant.
