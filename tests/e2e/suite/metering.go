@@ -181,7 +181,7 @@ func testUsageReport(t *testing.T, g Target) {
 	}
 	for _, row := range rows[1:] {
 		if row[0] == k.ID {
-			want := []string{k.ID, k.User, Plan, "", time.Now().UTC().Format("2006-01"), "50", "3", "47", "0", "0"}
+			want := []string{k.ID, k.User, Plan, "", time.Now().UTC().Format("2006-01"), "50", "3", "47", "0", "0", ""} // no app has signed in
 			if strings.Join(row, ",") != strings.Join(want, ",") {
 				t.Errorf("row %v, want %v", row, want)
 			}
