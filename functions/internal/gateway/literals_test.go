@@ -28,6 +28,7 @@ var elsewhere = map[string]string{
 	"internal/laptop/upstream":               "parameters of the stand-in for an upstream",
 	"internal/oauth/authorize.go":            "a parameter of OAuth requests",
 	"internal/openapi":                       "members of foreign descriptions, and of the report on them",
+	"internal/oauth":                         "parameters of OAuth",
 	"internal/outbound":                      "upstreams, and the report of a probe",
 	"internal/problem":                       "members of a problem",
 	"internal/store/storetest":               "what the suite draws",
