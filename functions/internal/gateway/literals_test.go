@@ -26,7 +26,6 @@ var elsewhere = map[string]string{
 	"internal/handler/settle/tell.go":        "members of a message to subscribers",
 	"internal/laptop/apigateway/template.go": "API Gateway's names of its variables",
 	"internal/laptop/upstream":               "parameters of the stand-in for an upstream",
-	"internal/oauth/authorize.go":            "a parameter of OAuth requests",
 	"internal/openapi":                       "members of foreign descriptions, and of the report on them",
 	"internal/oauth":                         "parameters of OAuth",
 	"internal/outbound":                      "upstreams, and the report of a probe",
