@@ -134,7 +134,7 @@ func parseClients(text string) (map[string]client, error) {
 	for id, c := range listed {
 		if id == "" || len(id) > 128 || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) ||
 			strings.HasPrefix(id, "https:") || strings.HasPrefix(id, registrationPrefix) {
-			return nil, fmt.Errorf("client %q: an ID has 1 to 128 printable ASCII characters, and starts with neither https: nor %s", id, registrationPrefix)
+			return nil, fmt.Errorf("client %q: an ID has 1 to 128 printable ASCII characters, and starts with neither https: nor %s (which mean other clients)", id, registrationPrefix)
 		}
 		if len(c.Redirects) == 0 {
 			return nil, fmt.Errorf("client %q: redirect_uris is empty", id)
@@ -155,7 +155,7 @@ func parseHosts(list []string) ([]string, error) {
 		list[i] = strings.ToLower(host)
 		scheme, isScheme := strings.CutSuffix(list[i], ":")
 		if !hostName.MatchString(list[i]) && !(isScheme && scheme != "") {
-			return nil, fmt.Errorf("%q is not a host name such as example.com, localhost, or an app's scheme such as cursor:", host)
+			return nil, fmt.Errorf("%q is none of these: a host name such as example.com, localhost, an app's scheme with its colon (cursor:)", host)
 		}
 	}
 	return list, nil

@@ -233,7 +233,20 @@ func TestExternalIssuer(t *testing.T) {
 // TestWords: both languages have each sentence, with as many places.
 func TestWords(t *testing.T) {
 	places := regexp.MustCompile(`%[sd]`)
+	var source strings.Builder
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil && file != "words.go" && !strings.HasSuffix(file, "_test.go") {
+			source.Write(text)
+		}
+	}
 	for word, in := range words {
+		if !strings.Contains(source.String(), `"`+word+`"`) {
+			t.Errorf("%s is not used", word)
+		}
 		if len(in) != 2 || in[english] == "" || in[japanese] == "" || len(places.FindAllString(in[english], -1)) != len(places.FindAllString(in[japanese], -1)) {
 			t.Errorf("%s: %v", word, in)
 		}

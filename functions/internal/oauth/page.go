@@ -60,7 +60,7 @@ type view struct {
 	Who, Asks, Vouched, Warning          string
 	CallsLabel, Calls, LeadsLabel, Leads string
 	MayLabel                             string
-	May                                  []string
+	May, Until                           string
 	KeyLabel, KeyHint, Allow, Deny       string
 	Fields                               []field
 	KeyField, DecisionField, YES, NO     string
@@ -136,7 +136,7 @@ func (p page) form(v *view) {
 	case a.redirect.Scheme != "https":
 		v.Leads = l.say("leads.app", v.Leads)
 	}
-	v.May = []string{l.say("may.call"), l.say("until", p.days), l.say("may.not")}
+	v.May, v.Until = l.say("may.call"), l.say("until", p.days)
 	v.KeyLabel, v.KeyHint, v.Allow, v.Deny = l.say("key"), l.say("key.hint", strings.TrimPrefix(p.address, "https://")), l.say("allow"), l.say("deny")
 	v.KeyField, v.DecisionField, v.YES, v.NO = keyField, decisionField, allow, deny
 	for _, name := range parameters {

@@ -482,3 +482,15 @@ func port(w *web) string {
 	_, p, _ := strings.Cut(w.Listener.Addr().String(), ":")
 	return p
 }
+
+// TestTooManyApps: a key that is full says so on the page, and nothing else changes.
+func TestTooManyApps(t *testing.T) {
+	w := newWorld(t, option{})
+	for range grant.MaxPerKey {
+		w.signIn()
+	}
+	a := w.post(authorizePath, with(request(), keyField, w.key, decisionField, allow))
+	if a.StatusCode != http.StatusForbidden || !strings.Contains(a.Body, "Too many apps") || !strings.Contains(a.Body, "<form") {
+		t.Errorf("%d %s", a.StatusCode, a.Body)
+	}
+}
