@@ -175,17 +175,22 @@ func (chat) write(w http.ResponseWriter, stream bool, s said) error {
 		return object{
 			"id": "chatcmpl-1", "object": kind, "created": 1, "model": modelName,
 			"choices": []object{{"index": 0, member: message, "finish_reason": reason}},
-			"usage":   object{"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010},
 		}
 	}
+	usage := object{"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
 	if !stream {
-		reply(w, whole("chat.completion", "message", reason))
+		answer := whole("chat.completion", "message", reason)
+		answer["usage"] = usage
+		reply(w, answer)
 		return nil
 	}
 	e := newEvents(w)
 	e.send("", whole("chat.completion.chunk", "delta", nil))
 	message = object{}
 	e.send("", whole("chat.completion.chunk", "delta", reason))
+	last := whole("chat.completion.chunk", "delta", nil)
+	last["choices"], last["usage"] = []any{}, usage
+	e.send("", last)
 	_, err := fmt.Fprint(w, "data: [DONE]\n\n")
 	return err
 }

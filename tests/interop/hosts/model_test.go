@@ -3,12 +3,15 @@
 package hosts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -143,7 +146,7 @@ func (m *model) answer(w http.ResponseWriter, r *http.Request, d dialect, body [
 // reply is the turn that the conversation has come to: the same one when a host asks again. What has
 // neither our tools nor our calls in it is about something else, such as a title.
 func (m *model) reply(a asked) said {
-	if a.turns == 0 && find(a.tools, probe).Name == "" {
+	if a.turns == 0 && find(a.tools, probe).Name == "" && !offers(a, bridge) {
 		return said{text: "Postal codes"}
 	}
 	if a.turns < len(m.turns) {
@@ -155,11 +158,28 @@ func (m *model) reply(a asked) said {
 		at := find(a.tools, c.Tool)
 		if c.name, c.namespace = at.Name, at.namespace; c.name == "" {
 			c.name = c.Tool // no longer offered: the host says what it makes of that
+			if offers(a, bridge) {
+				c.name, c.Arguments = bridge, object{"name": named(a, c.Tool), "arguments": c.Arguments}
+			}
 		}
 		s.calls = append(s.calls, c)
 	}
 	m.turns = append(m.turns, s)
 	return s
+}
+
+// bridge is the tool through which some hosts have others called, of which they tell the model the
+// names only.
+const bridge = "tool_call"
+
+func offers(a asked, name string) bool {
+	return slices.ContainsFunc(a.tools, func(t offered) bool { return t.Name == name })
+}
+
+// named is the host's name of a tool that it only tells of in words.
+func named(a asked, tool string) string {
+	names := append(regexp.MustCompile(`\w*`+tool+`\b`).FindAllString(a.raw, -1), tool)
+	return slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 }
 
 // probe is a tool that every list has.

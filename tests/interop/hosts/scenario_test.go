@@ -28,9 +28,6 @@ var (
 	success = []toolCall{lookup}
 )
 
-// atOnce are as many calls as agents make in parallel.
-const atOnce = 8
-
 // heldFor is longer than any call takes here, where API Gateway ends each after 29 s.
 const heldFor = 31 * time.Second
 
@@ -60,7 +57,7 @@ var conversations = []struct {
 		{name: "day used up", calls: success, plan: daily},
 		{name: "rate used up", calls: success, plan: slow},
 		{name: "progress", calls: []toolCall{call("utility_diagnose_mcp", object{})}},
-		{name: "eight at once", calls: repeated(lookup, atOnce)},
+		{name: "eight at once", calls: lookups("100-0001", "100-0002", "100-0003", "100-0004", "100-0005", "100-0006", "100-0011", "100-0012")},
 		{
 			name: "tool switched off", calls: []toolCall{call("convert_era", object{"date": "2026-11-30"})},
 			before: func(t *testing.T, s *service) { s.switchOff(t, s.keys[roomy], "convert.era") },
@@ -92,10 +89,10 @@ var conversations = []struct {
 	}},
 }
 
-func repeated(c toolCall, n int) []toolCall {
-	all := make([]toolCall, n)
-	for i := range all {
-		all[i] = c
+// lookups are different calls: some hosts end a run whose calls are all the same.
+func lookups(codes ...string) (all []toolCall) {
+	for _, code := range codes {
+		all = append(all, call("postal_lookup", object{"postal_code": code}))
 	}
 	return all
 }
