@@ -93,7 +93,9 @@ func (s *service) clients(t *testing.T) []client {
 // keyID is the id of the key on a plan.
 func (s *service) keyID(t *testing.T, plan string) string {
 	t.Helper()
-	var keys []struct{ ID string }
+	var keys []struct {
+		ID string `json:"key_id"`
+	}
 	if err := json.Unmarshal([]byte(s.run(t, "keys", "list", "--user", plan, "--json")), &keys); err != nil || len(keys) != 1 {
 		t.Fatalf("%v: %v", err, keys)
 	}
