@@ -19,9 +19,9 @@ import (
 // host is a program between a model and the server.
 type host struct {
 	// id is the client's in the printed configuration; pkg the package that brings the program.
-	id, pkg, program string
-	argv             func(npm) []string
-	env              func(ground) []string
+	id, name, pkg, program string
+	argv                   func(npm) []string
+	env                    func(ground) []string
 	// setup are commands, and prepare changes files, after the configuration was pasted.
 	setup   func(ground) [][]string
 	prepare func(ground)

@@ -12,7 +12,7 @@ import (
 // loopback, and may call the server's tools without asking anybody.
 var hosts = []host{
 	{
-		id: "claude-code", pkg: "@anthropic-ai/claude-code", program: "claude",
+		id: "claude-code", name: "Claude Code", pkg: "@anthropic-ai/claude-code", program: "claude",
 		argv: func(n npm) []string { return n.native("@anthropic-ai/claude-code-{platform}/claude") },
 		env: func(g ground) []string {
 			env := []string{
@@ -27,7 +27,7 @@ var hosts = []host{
 		run: func(g ground) []string { return []string{"-p", task, "--allowedTools", "mcp__sekisho__*"} },
 	},
 	{
-		id: "codex", pkg: "@openai/codex", program: "codex",
+		id: "codex", name: "Codex CLI", pkg: "@openai/codex", program: "codex",
 		argv: func(n npm) []string { return n.javaScript("@openai/codex/bin/codex.js") },
 		env:  func(g ground) []string { return []string{"MODEL_KEY=x"} },
 		prepare: func(g ground) {
@@ -46,7 +46,7 @@ var hosts = []host{
 		},
 	},
 	{
-		id: "gemini-cli", pkg: "@google/gemini-cli", program: "gemini",
+		id: "gemini-cli", name: "Gemini CLI", pkg: "@google/gemini-cli", program: "gemini",
 		argv: func(n npm) []string { return n.javaScript("@google/gemini-cli/bundle/gemini.js") },
 		env: func(g ground) []string {
 			return []string{
@@ -65,7 +65,7 @@ var hosts = []host{
 		run: func(g ground) []string { return []string{"--yolo", "--model", "gemini-2.5-flash", "--prompt", task} },
 	},
 	{
-		id: "opencode", pkg: "opencode-linux-x64", program: "opencode",
+		id: "opencode", name: "opencode", pkg: "opencode-linux-x64", program: "opencode",
 		argv: func(n npm) []string { return n.native("opencode-{platform}/bin/opencode") },
 		env: func(g ground) []string {
 			return []string{
@@ -92,7 +92,7 @@ var hosts = []host{
 		run: func(g ground) []string { return []string{"run", "--auto", "--model", "scripted/" + modelName, task} },
 	},
 	{
-		id: "copilot-cli", pkg: "@github/copilot", program: "copilot",
+		id: "copilot-cli", name: "GitHub Copilot CLI", pkg: "@github/copilot", program: "copilot",
 		argv: func(n npm) []string { return n.native("@github/copilot-{platform}/copilot") },
 		env: func(g ground) []string {
 			return []string{
@@ -106,7 +106,7 @@ var hosts = []host{
 		run: func(g ground) []string { return []string{"--allow-all-tools", "--no-auto-update", "--prompt", task} },
 	},
 	{
-		id: "qwen-code", pkg: "@qwen-code/qwen-code", program: "qwen",
+		id: "qwen-code", name: "Qwen Code", pkg: "@qwen-code/qwen-code", program: "qwen",
 		argv: func(n npm) []string { return n.javaScript("@qwen-code/qwen-code/cli-entry.js") },
 		env: func(g ground) []string {
 			return []string{"OPENAI_BASE_URL=" + g.model + "/v1", "OPENAI_API_KEY=x", "OPENAI_MODEL=" + modelName}
@@ -122,7 +122,7 @@ var hosts = []host{
 		run: func(g ground) []string { return []string{"--yolo", "--auth-type", "openai", task} },
 	},
 	{
-		id: "cline", pkg: "@cline/cli-linux-x64", program: "cline",
+		id: "cline", name: "Cline CLI", pkg: "@cline/cli-linux-x64", program: "cline",
 		argv: func(n npm) []string { return n.native("@cline/cli-{platform}/bin/cline") },
 		env:  func(g ground) []string { return []string{"CLINE_TELEMETRY_DISABLED=1", "DO_NOT_TRACK=1"} },
 		setup: func(g ground) [][]string {
@@ -134,7 +134,7 @@ var hosts = []host{
 		run: func(g ground) []string { return []string{"--auto-approve", "true", task} },
 	},
 	{
-		id: "continue", pkg: "@continuedev/cli", program: "cn",
+		id: "continue", name: "Continue CLI", pkg: "@continuedev/cli", program: "cn",
 		argv: func(n npm) []string { return n.javaScript("@continuedev/cli/dist/cn.js") },
 		env: func(g ground) []string {
 			return []string{"CONTINUE_TELEMETRY_ENABLED=0", "CONTINUE_CLI_ENABLE_TELEMETRY=0", "CONTINUE_CLI_AUTO_UPDATED=1"}

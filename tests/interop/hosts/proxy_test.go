@@ -25,41 +25,55 @@ type fault struct {
 	mark bool
 }
 
-// sent is what a host sent during one step.
+// sent is what passed between a host and the service during one step.
 type sent struct {
-	calls, others int
+	calls, connects int
 	// most calls that were under way at once.
-	most int
+	under, most int
 	// withProgress: the host asks for notifications of progress.
 	withProgress bool
-	// gaveUp is how long the host waited for a held call, and 0 if to the end.
-	gaveUp time.Duration
-	under  int
+	// words are what the answers to calls say: the text of a result, or the body of what is no result.
+	words []string
 }
 
 // proxy is between a host and the service. It counts, and does to calls what the step says.
 type proxy struct {
 	to, host string // the service's origin; the host's own key
 
-	mu    sync.Mutex
-	step  sent
-	fault fault
-	key   string // replaces the host's, where it isn't ""
+	mu   sync.Mutex
+	step *step
+	// protocol is the version that the host asks for as it connects.
+	protocol string
 }
 
-// begin starts counting anew, and returns what was counted.
+type step struct {
+	sent
+	fault fault
+	// key replaces the host's, where it isn't "".
+	key string
+	// over is closed when the next step begins; what is held until then is answered no more.
+	over chan struct{}
+}
+
+// begin starts a step, and returns what was counted in the one before.
 func (p *proxy) begin(f fault, key string) sent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was := p.step
-	p.step, p.fault, p.key = sent{}, f, key
-	return was
+	p.step = &step{fault: f, key: key, over: make(chan struct{})}
+	if was == nil {
+		return sent{}
+	}
+	close(was.over)
+	return was.sent
 }
 
 type rpc struct {
 	Method string
 	Params struct {
-		Meta struct{ ProgressToken any } `json:"_meta"`
+		ProtocolVersion string
+		ClientInfo      struct{ Name, Version string }
+		Meta            struct{ ProgressToken any } `json:"_meta"`
 	}
 }
 
@@ -69,63 +83,90 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var message rpc
-	_ = json.Unmarshal(body, &message) // what is no message is counted as something else
-	f, key, done := p.arrives(message)
+	_ = json.Unmarshal(body, &message) // what is no message isn't counted
+	at, f, done := p.arrives(message)
 	defer done()
-	switch {
-	case f.hold > 0:
-		start := time.Now()
+	if f.hold > 0 {
 		select {
+		case <-at.over:
+			panic(http.ErrAbortHandler)
 		case <-r.Context().Done():
-			p.mu.Lock()
-			p.step.gaveUp = time.Since(start)
-			p.mu.Unlock()
 			return
 		case <-time.After(f.hold):
 		}
+	}
+	switch {
 	case f.cut:
 		panic(http.ErrAbortHandler)
 	case f.status != 0:
-		refuse(w, f)
-		return
+		p.said(at, refuse(w, f))
+	default:
+		answer := p.pass(w, r, body, at.key, f.mark)
+		if message.Method == "tools/call" {
+			p.said(at, words(answer))
+		}
 	}
-	p.pass(w, r, body, key, f.mark)
 }
 
-// arrives counts a request, and returns what is done to it.
-func (p *proxy) arrives(message rpc) (f fault, key string, done func()) {
+// arrives counts a request, and returns the step that it belongs to and what is done to it.
+func (p *proxy) arrives(message rpc) (at *step, f fault, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if message.Method != "tools/call" {
-		p.step.others++
-		return fault{}, p.key, func() {}
+	at = p.step
+	switch message.Method {
+	case "initialize":
+		p.protocol = message.Params.ProtocolVersion
+		at.connects++
+	case "tools/call":
+		at.calls++
+		at.under++
+		at.most = max(at.most, at.under)
+		at.withProgress = at.withProgress || message.Params.Meta.ProgressToken != nil
+		return at, at.fault, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			at.under--
+		}
 	}
-	p.step.calls++
-	p.step.under++
-	p.step.most = max(p.step.most, p.step.under)
-	p.step.withProgress = p.step.withProgress || message.Params.Meta.ProgressToken != nil
-	return p.fault, p.key, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.step.under--
+	return at, fault{}, func() {}
+}
+
+func (p *proxy) said(at *step, words string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at.words = append(at.words, words)
+}
+
+// words are the text of a result, whose message may come as an event of a stream, or else all that came.
+func words(answer []byte) string {
+	for line := range bytes.Lines(answer) {
+		var message struct {
+			Result struct{ Content []struct{ Text string } }
+		}
+		line = bytes.TrimPrefix(line, []byte("data: "))
+		if json.Unmarshal(line, &message) == nil && len(message.Result.Content) > 0 {
+			return message.Result.Content[0].Text
+		}
 	}
+	return string(answer)
 }
 
 // refuse answers as something before the function does, whose answers are no JSON-RPC.
-func refuse(w http.ResponseWriter, f fault) {
+func refuse(w http.ResponseWriter, f fault) (body string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	if f.wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(f.wait))
 	}
 	w.WriteHeader(f.status)
-	fmt.Fprintf(w, `{"title":%q,"status":%d,"detail":"The words of the body."}`, http.StatusText(f.status), f.status)
+	body = fmt.Sprintf(`{"title":%q,"status":%d,"detail":"The words of the body."}`, http.StatusText(f.status), f.status)
+	_, _ = io.WriteString(w, body) // the host may have gone away
+	return body
 }
 
-func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body []byte, key string, mark bool) {
+func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body []byte, key string, mark bool) []byte {
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, p.to+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+		panic(err) // the host's request was one
 	}
 	request.Header = r.Header.Clone()
 	request.Header.Del("Accept-Encoding")
@@ -151,6 +192,7 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body []byte, key st
 	}
 	w.WriteHeader(response.StatusCode)
 	_, _ = w.Write(answer) // the host may have gone away
+	return answer
 }
 
 // marked changes one value of the structured content only: the last in the answer, where it stands in

@@ -7,34 +7,50 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
+// TestHosts takes every host through every conversation, and compares what its model was given.
 func TestHosts(t *testing.T) {
-	for _, h := range hosts {
-		t.Run(h.id, func(t *testing.T) {
-			t.Parallel()
+	all := newReport()
+	t.Run("all", func(t *testing.T) {
+		for _, h := range hosts {
 			for _, c := range conversations {
-				t.Run(c.name, func(t *testing.T) {
-					outcomes := h.converse(t, c.name, c.short, c.scenarios)
-					for _, o := range outcomes {
-						t.Logf("%s: %+v", o.name, o.sent)
-						for _, r := range o.results {
-							t.Logf("   %s %.700s", r.Flag, r.Text)
-						}
-					}
+				t.Run(h.id+"/"+c.name, func(t *testing.T) {
+					t.Parallel()
+					all.add(t, h, h.converse(t, c.name, c.short, c.scenarios))
 				})
 			}
-		})
+		}
+	})
+	all.compare(t)
+}
+
+// TestPrinted: configuration is printed for each host that runs here, and for no other. The Inspector and
+// curl aren't hosts; the tests of the clients and of the page run them.
+func TestPrinted(t *testing.T) {
+	want := []string{"inspector", "curl"}
+	for _, h := range hosts {
+		want = append(want, h.id)
+	}
+	var got []string
+	for _, c := range up(t).clients(t) {
+		got = append(got, c.ID)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("configuration is printed for %v; run are %v", got, want)
 	}
 }
 
 // converse takes a host through a conversation.
-func (h host) converse(t *testing.T, name string, short int, scenarios []scenario) []outcome {
+func (h host) converse(t *testing.T, name string, short int, scenarios []scenario) talk {
 	t.Helper()
 	s := up(t)
-	talk := &conversation{t: t, service: s, scenarios: scenarios}
-	m := &model{script: talk}
+	c := &conversation{t: t, service: s, scenarios: scenarios}
+	m := &model{script: c}
 	if *keep != "" {
 		m.keep = filepath.Join(*keep, h.id+"-"+name)
 		if err := os.MkdirAll(m.keep, 0o700); err != nil {
@@ -53,11 +69,12 @@ func (h host) converse(t *testing.T, name string, short int, scenarios []scenari
 	var out bytes.Buffer
 	err := h.play(t, g, s.printed(t, h.id), &out)
 	m.dump("output.txt", out.Bytes())
-	if err != nil || !talk.ended() {
-		t.Errorf("the host came to scenario %d of %d: %v\n%s", len(talk.outcomes), len(scenarios), err, out.Bytes())
+	if err != nil || !c.ended() {
+		t.Errorf("the host came to scenario %d of %d: %v\n%s", len(c.outcomes), len(scenarios), err, out.Bytes())
 	}
 	for _, fault := range m.faults {
 		t.Error(fault)
 	}
-	return talk.outcomes
+	s.proxy.begin(fault{}, "") // ends what is still held
+	return talk{outcomes: c.outcomes, listed: s.listed(t), protocol: s.proxy.protocol}
 }

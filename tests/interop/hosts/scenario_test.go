@@ -3,7 +3,6 @@
 package hosts
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -28,6 +27,8 @@ var (
 	success = []toolCall{lookup}
 )
 
+const diagnose, era = "utility_diagnose_mcp", "convert_era"
+
 // heldFor is longer than any call takes here, where API Gateway ends each after 29 s.
 const heldFor = 31 * time.Second
 
@@ -44,7 +45,7 @@ var conversations = []struct {
 	scenarios []scenario
 }{
 	{name: "results", scenarios: []scenario{
-		{name: "success", calls: success},
+		{name: "success", calls: success, plan: counted},
 		{name: "text or structured", calls: success, fault: fault{mark: true}},
 		{name: "arguments to be read", calls: []toolCall{
 			call("calendar_holidays", object{"year": "2026"}),
@@ -56,13 +57,14 @@ var conversations = []struct {
 		{name: "month used up", calls: success, plan: monthly},
 		{name: "day used up", calls: success, plan: daily},
 		{name: "rate used up", calls: success, plan: slow},
-		{name: "progress", calls: []toolCall{call("utility_diagnose_mcp", object{})}},
-		{name: "eight at once", calls: lookups("100-0001", "100-0002", "100-0003", "100-0004", "100-0005", "100-0006", "100-0011", "100-0012")},
+		{name: "progress", calls: []toolCall{call(diagnose, object{})}},
+		{name: "eight at once", calls: lookups("100-0001", "100-0002", "100-0003", "100-0004", "100-0005", "100-0006", "100-0011", "100-0012"), fault: fault{hold: 500 * time.Millisecond}},
 		{
-			name: "tool switched off", calls: []toolCall{call("convert_era", object{"date": "2026-11-30"})},
+			name: "tool switched off", calls: []toolCall{call(era, object{"date": "2026-11-30"})},
 			before: func(t *testing.T, s *service) { s.switchOff(t, s.keys[roomy], "convert.era") },
 		},
-		{name: "1 MB", calls: []toolCall{call("external_fetch_stats", object{"resource_id": large})}},
+		{name: "largest answer", calls: []toolCall{call("external_fetch_stats", object{"resource_id": large})}},
+		{name: "1 MB", calls: []toolCall{call("external_fetch_stats", object{"resource_id": tooLarge})}},
 		{name: "held for 31 s", calls: success, fault: fault{hold: heldFor}},
 	}},
 	{name: "failures", short: shortWait, scenarios: []scenario{
@@ -102,6 +104,9 @@ type outcome struct {
 	scenario
 	results []given
 	sent    sent
+	// took is the time from the calls to their results.
+	took    time.Duration
+	started time.Time
 	// offered are the tools that the model had when it made the calls, and the whole request.
 	offered []offered
 	request string
@@ -126,6 +131,7 @@ func (c *conversation) next(turn int, a asked) []toolCall {
 	if turn > 0 {
 		o := &c.outcomes[turn-1]
 		o.results, o.tools = a.results, a.tools
+		o.took = time.Since(o.started)
 		o.sent = c.service.proxy.begin(fault{}, "")
 		if o.after != nil {
 			o.after(c.t, c.service)
@@ -143,20 +149,11 @@ func (c *conversation) next(turn int, a asked) []toolCall {
 		key = c.service.keys[s.plan]
 	}
 	c.service.proxy.begin(s.fault, key)
-	c.outcomes = append(c.outcomes, outcome{scenario: s, offered: a.tools, request: a.raw})
+	c.outcomes = append(c.outcomes, outcome{scenario: s, offered: a.tools, request: a.raw, started: time.Now()})
 	return s.calls
 }
 
 // ended reports whether the host came to the end.
 func (c *conversation) ended() bool {
 	return len(c.outcomes) == len(c.scenarios) && c.outcomes[len(c.outcomes)-1].results != nil
-}
-
-func contains(results []given, words string) bool {
-	for _, r := range results {
-		if strings.Contains(r.Text, words) {
-			return true
-		}
-	}
-	return false
 }

@@ -19,6 +19,7 @@ import (
 // The plans of the service under test. Of the last three, each is used up for one reason.
 const (
 	roomy   = "roomy"
+	counted = "counted"
 	monthly = "monthly"
 	daily   = "daily"
 	slow    = "slow"
@@ -40,7 +41,7 @@ func up(t *testing.T) *service {
 	t.Cleanup(upstream.Close)
 	s := &service{dir: t.TempDir()}
 	s.Ready = shared.binary.Up(t, nil, s.dir,
-		"--plan", roomy+"=unlimited", "--plan", monthly+"=1", "--plan", daily+"=1000,daily=1", "--plan", slow+"=1000,per_second=0.01,burst=1",
+		"--plan", roomy+"=unlimited", "--plan", counted+"=1000", "--plan", monthly+"=1", "--plan", daily+"=1000,daily=1", "--plan", slow+"=1000,per_second=0.01,burst=1",
 		"--backend", "external="+upstream.URL).Ready
 	s.keys = s.Keys
 	for _, plan := range []string{monthly, daily, slow} {
@@ -51,6 +52,7 @@ func up(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	s.proxy = &proxy{to: at.Scheme + "://" + at.Host, host: s.keys[roomy]}
+	s.proxy.begin(fault{}, "")
 	front := httptest.NewServer(s.proxy)
 	t.Cleanup(front.Close)
 	s.mcp = front.URL + at.Path
@@ -121,7 +123,7 @@ func (s *service) switchOff(t *testing.T, key string, tools ...string) {
 // listed are the tools as the service lists them, by name.
 func (s *service) listed(t *testing.T) map[string]listedTool {
 	t.Helper()
-	body := s.request(t, http.MethodPost, s.MCPURL, s.keys[roomy], `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	body := s.request(t, http.MethodPost, s.MCPURL, s.keys[counted], `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	var answer struct {
 		Result struct{ Tools []listedTool }
 	}
@@ -163,12 +165,13 @@ func (s *service) request(t *testing.T, method, to, key, body string) []byte {
 
 // What the upstream does, by the resource's name.
 const (
-	large = "large"
-	busy  = "busy"
+	busy     = "busy"
+	large    = "large"     // about as much as passes
+	tooLarge = "too-large" // 1 MB
 )
 
-// largeAnswer is the size of a large answer's text.
-const largeAnswer = 1 << 20
+// theEnd is what a long answer ends with.
+const theEnd = "the end of it"
 
 // figures is the upstream behind external_fetch_stats.
 func figures(w http.ResponseWriter, r *http.Request) {
@@ -176,9 +179,13 @@ func figures(w http.ResponseWriter, r *http.Request) {
 	case busy:
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "busy", http.StatusServiceUnavailable)
-	case large:
+	case large, tooLarge:
+		size := 120_000
+		if name == tooLarge {
+			size = 1 << 20
+		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"rows":%q,"last":"the end of it"}`, strings.Repeat("0123456789abcdef", largeAnswer/16))
+		fmt.Fprintf(w, `{"rows":%q,"last":%q}`, strings.Repeat("0123456789 abcd ", size/16), theEnd)
 	default:
 		http.NotFound(w, r)
 	}
