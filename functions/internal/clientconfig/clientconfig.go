@@ -7,13 +7,14 @@ import "strings"
 type Client struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Where the text goes: a file's name, or "" for a shell.
+	// Where the text goes: a file, of which ~ is the home directory, or "" for a shell.
 	Where string `json:"where"`
 	// Text has {mcp} for the address of MCP, {api} for the API's base address, and {key} for the key.
 	Text string `json:"text"`
 }
 
-// Clients lists them, the commonest first.
+// Clients lists them, the commonest first: those that tests/interop runs with this very text, and no
+// other.
 func Clients() []Client {
 	return []Client{
 		{"claude-code", "Claude Code", "", `claude mcp add --transport http sekisho {mcp} --header "x-api-key: {key}"`},
