@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,8 +146,24 @@ func (h host) command(t *testing.T, g ground, out *bytes.Buffer, argv ...string)
 	if run.Process != nil {
 		_ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL)
 	}
+	g.endRest()
 	if err != nil {
 		return fmt.Errorf("%q: %w", argv, err)
 	}
 	return nil
+}
+
+// endRest ends what a host has left running in a session of its own, such as Cline's hub: the processes
+// that have the run's home in their environment. Where there is no /proc, they end by themselves.
+func (g ground) endRest() {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range environments {
+		text, err := os.ReadFile(file)
+		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), "HOME="+g.home) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }

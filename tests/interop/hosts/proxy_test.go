@@ -4,6 +4,7 @@ package hosts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ type proxy struct {
 
 	mu   sync.Mutex
 	step *step
-	// protocol is the version that the host asks for as it connects.
+	// protocol is the version in which the host calls tools.
 	protocol string
 }
 
@@ -72,7 +73,6 @@ type rpc struct {
 	Method string
 	Params struct {
 		ProtocolVersion string
-		ClientInfo      struct{ Name, Version string }
 		Meta            struct{ ProgressToken any } `json:"_meta"`
 	}
 }
@@ -84,12 +84,14 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var message rpc
 	_ = json.Unmarshal(body, &message) // what is no message isn't counted
-	at, f, done := p.arrives(message)
+	at, f, done := p.arrives(message, r.Header.Get("MCP-Protocol-Version"))
 	defer done()
 	if f.hold > 0 {
 		select {
 		case <-at.over:
-			panic(http.ErrAbortHandler)
+			// To cut the connection would make some send the call again.
+			w.WriteHeader(http.StatusGatewayTimeout)
+			return
 		case <-r.Context().Done():
 			return
 		case <-time.After(f.hold):
@@ -109,15 +111,16 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // arrives counts a request, and returns the step that it belongs to and what is done to it.
-func (p *proxy) arrives(message rpc) (at *step, f fault, done func()) {
+func (p *proxy) arrives(message rpc, protocol string) (at *step, f fault, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at = p.step
 	switch message.Method {
-	case "initialize":
+	case "initialize", "server/discover":
 		p.protocol = message.Params.ProtocolVersion
 		at.connects++
 	case "tools/call":
+		p.protocol = cmp.Or(protocol, p.protocol)
 		at.calls++
 		at.under++
 		at.most = max(at.most, at.under)
@@ -137,15 +140,23 @@ func (p *proxy) said(at *step, words string) {
 	at.words = append(at.words, words)
 }
 
-// words are the text of a result, whose message may come as an event of a stream, or else all that came.
+// words are the text of a result or the message of an error, or else all that came. A message may be an
+// event of a stream.
 func words(answer []byte) string {
 	for line := range bytes.Lines(answer) {
 		var message struct {
 			Result struct{ Content []struct{ Text string } }
+			Error  struct{ Message string }
 		}
 		line = bytes.TrimPrefix(line, []byte("data: "))
-		if json.Unmarshal(line, &message) == nil && len(message.Result.Content) > 0 {
+		if json.Unmarshal(line, &message) != nil {
+			continue
+		}
+		if len(message.Result.Content) > 0 {
 			return message.Result.Content[0].Text
+		}
+		if message.Error.Message != "" {
+			return message.Error.Message
 		}
 	}
 	return string(answer)

@@ -200,8 +200,13 @@ func (o outcome) cell() string {
 	default:
 		parts = append(parts, o.arrivals())
 	}
-	if n := len(o.calls); o.sent.calls != n {
-		parts = append(parts, fmt.Sprintf("%d requests for %d", o.sent.calls, n))
+	switch n := len(o.calls); {
+	case o.sent.calls == 0:
+		parts = append(parts, "nothing sent")
+	case o.sent.calls < n:
+		parts = append(parts, fmt.Sprintf("%d of %d sent", o.sent.calls, n))
+	case o.sent.calls > n:
+		parts = append(parts, "**sent again**")
 	}
 	if o.sent.connects > 0 {
 		parts = append(parts, "connects again")
@@ -219,7 +224,7 @@ func (o outcome) cell() string {
 	if contains(o.results, "io.sekisho/quota") {
 		parts = append(parts, "with _meta")
 	}
-	if o.calls[0].Tool == era {
+	if o.calls[0].Tool == era && find(o.offered, era).Name != "" {
 		parts = append(parts, "listed afterwards: "+arrives(find(o.tools, era).Name != ""))
 	}
 	return strings.Join(parts, "; ")
@@ -249,6 +254,9 @@ func (o outcome) waited() string {
 	if o.took >= o.fault.hold {
 		return "waits"
 	}
+	if o.fault.hold == heldPast {
+		return "gives up as configured"
+	}
 	return fmt.Sprintf("gives up after %d s", int(o.took.Round(time.Second)/time.Second))
 }
 
@@ -258,7 +266,10 @@ func (o outcome) length() string {
 	if strings.Contains(text, theEnd) && len(text) >= len(o.sent.words[0]) {
 		return "whole"
 	}
-	return fmt.Sprintf("%d of %d characters", len(text)/1000*1000, len(o.sent.words[0])/1000*1000)
+	if thousands := len(text) / 1000; thousands > 0 {
+		return fmt.Sprintf("the first %d,000 of %d,000 characters", thousands, len(o.sent.words[0])/1000)
+	}
+	return "a file's name"
 }
 
 // arrivals says what became of the words, for all results that have their own answer.
@@ -266,24 +277,25 @@ func (o outcome) arrivals() string {
 	var all []string
 	for _, r := range o.results {
 		how := "own words"
+		if strings.Contains(r.Text, ofRegister) {
+			how = "the words of /register"
+		}
 		for _, words := range o.sent.words {
 			if found := asSent(r.Text, words); found != "" {
 				how = found
 				break
 			}
 		}
-		switch r.Flag {
-		case "error":
+		if r.Flag == "error" {
 			how += ", marked"
-		case "ok":
-			if strings.Contains(strings.Join(o.sent.words, ""), `"error":`) {
-				how += ", marked as a success"
-			}
 		}
 		all = append(all, how)
 	}
 	return strings.Join(unique(all), " / ")
 }
+
+// ofRegister are words of the answer to POST /register, which hosts reach that try to log in.
+const ofRegister = "takes an API key, not OAuth"
 
 // asSent says how an answer's words stand in a text, and "" where they don't.
 func asSent(text, words string) string {
@@ -325,10 +337,10 @@ var masks = []struct {
 // longest is how much of a text testdata has.
 const longest = 1500
 
-// words are what the model is given, each text once.
+// words are what the model is given, each text once. Some hosts give the results of calls at once in the
+// order in which they came, so they are sorted.
 func (o outcome) words() string {
-	var b strings.Builder
-	var seen []string
+	var all []string
 	for _, r := range o.results {
 		text := r.Text
 		for _, m := range masks {
@@ -337,17 +349,13 @@ func (o outcome) words() string {
 		if runes := []rune(text); len(runes) > longest {
 			text = string(runes[:longest]) + "…"
 		}
-		if slices.Contains(seen, text) {
-			continue
+		mark := ""
+		if r.Flag != "" {
+			mark = "Marked: " + r.Flag + ".\n"
 		}
-		seen = append(seen, text)
-		mark := r.Flag
-		if mark != "" {
-			mark = "Marked: " + mark + ".\n"
-		}
-		fmt.Fprintf(&b, "\n%s```\n%s\n```\n", mark, text)
+		all = append(all, fmt.Sprintf("\n%s```\n%s\n```\n", mark, text))
 	}
-	return b.String()
+	return strings.Join(unique(all), "")
 }
 
 // compare holds the report against the files, unless only some of the hosts were asked for.
@@ -357,6 +365,7 @@ func (r *report) compare(t *testing.T) {
 		return
 	}
 	same(t, "hosts.md", r.table())
+	r.compareReadmes(t)
 	for _, h := range hosts {
 		var b strings.Builder
 		fmt.Fprintf(&b, "# What the model of %s is given\n\nWritten by the test with `-update`. An ellipsis stands for what differs from run to run, or for the rest of a long text.\n", r.named(h))
@@ -364,6 +373,26 @@ func (r *report) compare(t *testing.T) {
 			fmt.Fprintf(&b, "\n## %s\n%s", s, r.words[h.id][s])
 		}
 		same(t, filepath.Join("testdata", h.id+".md"), b.String())
+	}
+}
+
+// compareReadmes: both tables name every host with its version, one of them with its protocol too.
+func (r *report) compareReadmes(t *testing.T) {
+	t.Helper()
+	for _, file := range []string{"../../../README.md", "../README.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hosts {
+			want := r.named(h)
+			if file == "../README.md" {
+				want = "| " + want + " | " + r.lines[h.id]["Protocol"] + " |"
+			}
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s doesn't have %q", file, want)
+			}
+		}
 	}
 }
 
@@ -439,7 +468,8 @@ var legend = fmt.Sprintf(`- word for word: the model gets the text of the result
 - marked: as an error, where the model's API has a mark for it. OpenAI's chat completions and responses have none.
 - text or structured: the text of a result and its structured content said different things.
 - 429, 503 and 500 came with a body, and the first two with Retry-After: 1. cut: the connection was closed instead of an answer.
-- Requests are counted where they are not one for each call.
+- A call is one request unless something else is said. connects again: the host first sets up a new connection.
+- a file's name: the host keeps the answer in a file and gives the model less than 1,000 characters of it.
 - held for 31 s: a call that is answered 2 s after API Gateway's limit, with the waiting that the host has by default. time-out: a
   call held for %d s, with waiting for %d s configured where the host has a setting.
 - after: the next call, which nothing interferes with.
