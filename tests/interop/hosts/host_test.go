@@ -77,7 +77,7 @@ func (g ground) change(name string, change func(object)) {
 	g.write(name, string(text))
 }
 
-// shorten sets how long calls of the server are waited for, in units of which a second has so many.
+// shorten sets how long calls of the server are waited for, where second is how many of the setting's units a second has.
 func (g ground) shorten(settings object, servers, name string, second int) {
 	if all, ok := settings[servers].(object); ok && g.short > 0 {
 		all["sekisho"].(object)[name] = g.short * second

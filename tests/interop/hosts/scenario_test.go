@@ -34,8 +34,8 @@ const heldFor = 31 * time.Second
 
 // shortWait is the waiting that hosts are configured with, in seconds, and heldPast a call that is longer.
 const (
-	shortWait = 3
-	heldPast  = 9 * time.Second
+	shortWait = 5
+	heldPast  = 12 * time.Second
 )
 
 // A host goes through each of these in one conversation, so that it shows how it goes on.
@@ -66,6 +66,10 @@ var conversations = []struct {
 		{name: "largest answer", calls: []toolCall{call("external_fetch_stats", object{"resource_id": large})}},
 		{name: "1 MB", calls: []toolCall{call("external_fetch_stats", object{"resource_id": tooLarge})}},
 		{name: "held for 31 s", calls: success, fault: fault{hold: heldFor}},
+		{
+			name: "key revoked", calls: lookups("100-0003"),
+			before: func(t *testing.T, s *service) { s.run(t, "keys", "revoke", s.keyID(t, roomy)) },
+		},
 	}},
 	{name: "failures", short: shortWait, scenarios: []scenario{
 		{name: "429", calls: lookups("100-0001"), fault: fault{status: 429, wait: 1}},
@@ -84,10 +88,6 @@ var conversations = []struct {
 			after:  func(t *testing.T, s *service) { s.run(t, "brake", "off") },
 		},
 		{name: "after braked", calls: lookups("100-0002")},
-		{
-			name: "key revoked", calls: lookups("100-0003"),
-			before: func(t *testing.T, s *service) { s.run(t, "keys", "revoke", s.keyID(t, roomy)) },
-		},
 	}},
 }
 

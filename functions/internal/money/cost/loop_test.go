@@ -26,8 +26,8 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// A foolish agent makes so many calls a second, all day. It repeats what fails, tries every tool without
-// looking at its schema, and reads no hint.
+// A foolish agent goes on all day. It repeats what fails, tries every tool without looking at its schema,
+// and reads no hint.
 const (
 	callsPerSecond = 8
 	retries        = 2
