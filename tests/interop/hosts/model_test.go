@@ -168,7 +168,7 @@ func (m *model) reply(a asked) said {
 	return s
 }
 
-// bridge is the tool through which some hosts have others called, of which they tell the model the
+// bridge is the tool through which some hosts have others called, of which they give the model the
 // names only.
 const bridge = "tool_call"
 
@@ -176,7 +176,7 @@ func offers(a asked, name string) bool {
 	return slices.ContainsFunc(a.tools, func(t offered) bool { return t.Name == name })
 }
 
-// named is the host's name of a tool that it only tells of in words.
+// named is the host's name of a tool that it only mentions in a text.
 func named(a asked, tool string) string {
 	names := append(regexp.MustCompile(`\w*`+tool+`\b`).FindAllString(a.raw, -1), tool)
 	return slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
