@@ -463,7 +463,8 @@ Written by the test with ` + "`-update`" + `, and compared on each run. Each hos
 The words themselves are in testdata.
 `
 
-var legend = fmt.Sprintf(`- word for word: the model gets the text of the result as it was sent. framed: with words of the host around it. escaped: inside
+var legend = fmt.Sprintf(`- Tokens: the size of names, descriptions and schemas as the model gets them, in bytes, divided by four.
+- word for word: the model gets the text of the result as it was sent. framed: with words of the host around it. escaped: inside
   a JSON string. own words: the host says something else, and the server's words are lost.
 - marked: as an error, where the model's API has a mark for it. OpenAI's chat completions and responses have none.
 - text or structured: the text of a result and its structured content said different things.
