@@ -136,13 +136,10 @@ func (c *corpus) lint(text []byte) error {
 	if err != nil {
 		return err
 	}
-	names := map[string]bool{}
+	if err := hostNames(list); err != nil {
+		return err
+	}
 	for _, tool := range list {
-		folded := strings.ToLower(strings.NewReplacer(".", "_", "-", "_").Replace(tool.Name))
-		if names[folded] || len(folded) > contract.MaxToolName {
-			return fmt.Errorf("the name %s is not unique, or too long", tool.Name)
-		}
-		names[folded] = true
 		var prompt struct {
 			Description string
 			InputSchema map[string]any `json:"input_schema"`

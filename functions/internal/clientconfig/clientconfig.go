@@ -7,19 +7,24 @@ import "strings"
 type Client struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Where the text goes: a file's name, or "" for a shell.
+	// Where the text goes: a file, of which ~ is the home directory, or "" for a shell.
 	Where string `json:"where"`
 	// Text has {mcp} for the address of MCP, {api} for the API's base address, and {key} for the key.
 	Text string `json:"text"`
 }
 
-// Clients lists them, the commonest first.
+// Clients lists them, the commonest first: those that tests/interop runs with this very text, and no
+// other.
 func Clients() []Client {
 	return []Client{
 		{"claude-code", "Claude Code", "", `claude mcp add --transport http sekisho {mcp} --header "x-api-key: {key}"`},
-		{"claude", "Claude connectors", "", "{mcp}\nx-api-key: {key}"},
-		{"cursor", "Cursor", ".cursor/mcp.json", `{"mcpServers":{"sekisho":{"url":"{mcp}","headers":{"x-api-key":"{key}"}}}}`},
-		{"vscode", "VS Code", ".vscode/mcp.json", `{"servers":{"sekisho":{"type":"http","url":"{mcp}","headers":{"x-api-key":"{key}"}}}}`},
+		{"codex", "Codex CLI", "~/.codex/config.toml", "[mcp_servers.sekisho]\nurl = \"{mcp}\"\nhttp_headers = { \"x-api-key\" = \"{key}\" }"},
+		{"gemini-cli", "Gemini CLI", "", `gemini mcp add --scope user --transport http sekisho {mcp} --header "x-api-key: {key}"`},
+		{"opencode", "opencode", "", `opencode mcp add sekisho --url {mcp} --header "x-api-key={key}"`},
+		{"copilot-cli", "GitHub Copilot CLI", "", `copilot mcp add --transport http sekisho {mcp} --header "x-api-key: {key}"`},
+		{"qwen-code", "Qwen Code", "", `qwen mcp add --transport http sekisho {mcp} --header "x-api-key: {key}"`},
+		{"cline", "Cline CLI", "~/.cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"sekisho":{"type":"streamableHttp","url":"{mcp}","headers":{"x-api-key":"{key}"}}}}`},
+		{"continue", "Continue CLI", "~/.continue/config.yaml", "mcpServers:\n  - name: sekisho\n    type: streamable-http\n    url: {mcp}\n    requestOptions:\n      headers:\n        x-api-key: {key}"},
 		{"inspector", "MCP Inspector", "", `npx @modelcontextprotocol/inspector --cli {mcp} --transport http --header "x-api-key: {key}" --method tools/list`},
 		{"curl", "curl", "", `curl -H "x-api-key: {key}" {api}/v1/user/usage`},
 	}

@@ -322,18 +322,24 @@ func (m merger) checkBackendOperation(op, ours map[string]any, backend string) e
 	return nil
 }
 
-// checkNames: tools have one name each over MCP, where a dot is an underscore.
+// checkNames: tools have one name each over MCP, and in every form that hosts give it.
 func (m merger) checkNames() error {
-	owner := map[string]string{}
+	type named struct {
+		form int
+		name string
+	}
+	owner := map[named]string{}
 	enter := func(id, where string) error {
 		name := ListedName(id)
 		if len(name) > MaxToolName {
 			return fmt.Errorf("%s: %s has %d characters, and a tool's name at most %d: shorten the operationId", where, name, len(name), MaxToolName)
 		}
-		if other, taken := owner[name]; taken {
-			return fmt.Errorf("%s and %s would both be the tool %s: give yours another operationId", other, where, name)
+		for i, form := range HostNames(id) {
+			if other, taken := owner[named{i, form}]; taken {
+				return fmt.Errorf("%s and %s would both be the tool %s: give yours another operationId", other, where, form)
+			}
+			owner[named{i, form}] = where
 		}
-		owner[name] = where
 		return nil
 	}
 	composites, _ := m.merged["x-sekisho-composite-tools"].([]any)

@@ -74,6 +74,7 @@ func TestMergeRefuses(t *testing.T) {
 		"a route of ours":      {tools(get("/v1/health", "orders.a")), "GET /v1/health is orders.a in the contract of tools and system.health in the service's own: give yours another path"},
 		"an ID of ours":        {tools(get("/a", "system.health")), "GET /a (system.health) and GET /v1/health (system.health) would both be the tool system_health"},
 		"a name over MCP":      {tools(get("/a", "orders.a_b") + get("/b", "orders_a.b")), "GET /a (orders.a_b) and GET /b (orders_a.b) would both be the tool orders_a_b: give yours another operationId"},
+		"a name, folded":       {tools(get("/a", "orders.a_b") + get("/b", "orders.a__b")), "GET /a (orders.a_b) and GET /b (orders.a__b) would both be the tool orders_a_b: give yours another operationId"},
 		"a composite's name":   {tools(get("/a", "utility.diagnose_mcp")), "the service's own utility.diagnose_mcp and GET /a (utility.diagnose_mcp) would both be the tool"},
 		"a long name":          {tools(get("/a", "orders."+strings.Repeat("a", 38))), "has 45 characters, and a tool's name at most 44: shorten the operationId"},
 		"no ID":                {tools(get("/a", "Orders.a")), "GET /a (Orders.a): operationId: write CATEGORY.NAME"},

@@ -26,6 +26,19 @@ func describing(full json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(loose)
 }
 
+// orFailure is an output schema that what a failed call says fits too. Gemini CLI (0.61.0) takes a
+// result's text for its structured content where there is none, and holds it against the schema: its
+// model would read that the answer doesn't match, and not a word of what went wrong.
+func orFailure(success json.RawMessage) (json.RawMessage, error) {
+	if len(success) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{
+		"type":  "object",
+		"anyOf": []any{success, map[string]any{"description": "A failed call.", "required": []string{"error", "classification", "retryable", "hint"}}},
+	})
+}
+
 // withoutAssertions keeps what explains, and the keywords that only lead to more of it: those
 // hold for objects and lists, and say nothing of a value of another type (JSON Schema 2020-12,
 // applicators in properties and items).

@@ -131,6 +131,9 @@ func (t *tool) newEntry(names *strings.Replacer) (*entry, error) {
 			return nil, err
 		}
 	}
+	if output, err = orFailure(output); err != nil {
+		return nil, err
+	}
 	e := &entry{definition: &mcp.Tool{
 		Name:         t.listed,
 		Title:        t.title,

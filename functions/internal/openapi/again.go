@@ -147,7 +147,7 @@ func (p *previous) names() map[string]bool {
 	names := map[string]bool{}
 	if p != nil {
 		for _, k := range slices.Concat(slices.Collect(maps.Values(p.operations)), p.own) {
-			names[contract.ListedName(memberText(k.node, "operationId"))] = true
+			names[contract.FoldedName(memberText(k.node, "operationId"))] = true
 		}
 	}
 	return names

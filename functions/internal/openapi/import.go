@@ -177,7 +177,7 @@ func (im *importer) choose(ops []*operation) []*tool {
 // names makes them unique in every form that hosts list them in, and keeps those that an
 // earlier import gave.
 func (im *importer) names(tools []*tool) {
-	listed := func(t *tool) string { return contract.ListedName(t.id()) }
+	listed := func(t *tool) string { return contract.FoldedName(t.id()) }
 	count, taken := map[string]int{}, im.before.names()
 	for _, t := range tools {
 		if category, name, ok := im.before.nameOf(t.op.key); ok {

@@ -30,7 +30,7 @@ func TestConnect(t *testing.T) {
 	b.view("connect")
 	b.look(t, "connect")
 	clients := js[[]string](b, `[...document.querySelectorAll("[data-client]")].map((e) => e.dataset.client)`)
-	for _, want := range []string{"claude-code", "claude", "cursor", "vscode", "inspector", "curl"} {
+	for _, want := range []string{"claude-code", "codex", "continue", "inspector", "curl"} {
 		if !slices.Contains(clients, want) {
 			t.Errorf("no configuration for %s among %v", want, clients)
 		}

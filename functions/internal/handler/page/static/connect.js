@@ -71,8 +71,7 @@ function app(grant, end) {
 }
 
 function where(client) {
-  if (client.where) return t("connect.in-file", { file: client.where });
-  return client.id === "claude" ? t("connect.claude") : t("connect.in-shell");
+  return client.where ? t("connect.in-file", { file: client.where }) : t("connect.in-shell");
 }
 
 async function copy(pre, name) {
