@@ -455,7 +455,7 @@ var environments = map[string]map[string]string{
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
 		"SEKISHO_ALLOWED_ORIGINS": "", "SEKISHO_TOOL_NAMES": "underscore",
-		"SEKISHO_LISTING": "auto", "SEKISHO_LISTING_TOKENS": "", "GOGC": "off", "GOMEMLIMIT": "409MiB",
+		"SEKISHO_LISTING": "auto", "SEKISHO_LISTING_TOKENS": "", "GOGC": "off", "GOMEMLIMIT": "204MiB",
 	},
 	"external": {
 		"SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
