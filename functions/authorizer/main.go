@@ -7,4 +7,4 @@ import (
 	"sekisho/functions/internal/handler/authorizer"
 )
 
-func main() { boot.Main("authorizer", authorizer.FromEnv(dynamo.FromEnv)) }
+func main() { boot.Main("authorizer", authorizer.FromEnv(dynamo.Connected)) }

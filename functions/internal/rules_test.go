@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "opaque memo apikey account grant usage ratelimit problem brake backend outbound/... contract/... reply clientconfig spelling toolsearch tools/...", "",
+	{"domain", "opaque memo apikey account grant usage ratelimit problem brake backend outbound/... contract/... lazy reply clientconfig spelling toolsearch tools/...", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	boot.Main("mcp", mcpserver.FromEnv(dynamo.FromEnv, mcpserver.Platform{Functions: functions, Braked: braked}))
+	boot.Main("mcp", mcpserver.FromEnv(dynamo.Connected, mcpserver.Platform{Functions: functions, Braked: braked}))
 }
 
 func functions(env boot.Env, names map[string]string) (map[string]backend.Invoker, error) {

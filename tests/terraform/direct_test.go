@@ -72,7 +72,7 @@ func TestDirectDispatch(t *testing.T) {
 	wantSettle := maps.Clone(environments["settle"])
 	wantSettle["SEKISHO_DISPATCH_LOG_GROUP"] = "/aws/lambda/sekisho-dev-mcp"
 	for name, want := range map[string]map[string]string{"mcp": wantMCP, "settle": wantSettle} {
-		want["SEKISHO_LOG_LEVEL"] = "info"
+		maps.Copy(want, process)
 		blocks, _ := p.functions()[name]["environment"].([]any)
 		if len(blocks) != 1 || fmt.Sprint(blocks[0].(map[string]any)["variables"]) != fmt.Sprint(want) {
 			t.Errorf("%s: environment %v, want %v", name, blocks, want)

@@ -438,8 +438,11 @@ var account = regexp.MustCompile(`^arn:aws:[a-z]+:us-east-1:123456789012:`)
 // plansOfDev are the plans of envs/dev in JSON.
 const plansOfDev = `{"free":{"burst":10,"daily":200,"monthly":1000,"per_second":2},"internal":{},"pro":{"monthly":100000},"starter":{"burst":20,"daily":2000,"monthly":10000,"per_second":5}}`
 
-// environments are the variables that each function reads, beside SEKISHO_LOG_LEVEL. A
-// function that is not listed reads none.
+// process are the variables that every function has.
+var process = map[string]string{"SEKISHO_LOG_LEVEL": "info", "GOMAXPROCS": "1", "SSL_CERT_DIR": "/nonexistent"}
+
+// environments are the variables that each function has beside those of process. A function that is
+// not listed has none.
 var environments = map[string]map[string]string{
 	"authorizer": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
@@ -453,7 +456,7 @@ var environments = map[string]map[string]string{
 	"mcp": {
 		"SEKISHO_ACCOUNTS_TABLE": "sekisho-dev-accounts", "SEKISHO_KEY_CACHE_SECONDS": "30",
 		"SEKISHO_ALLOWED_ORIGINS": "", "SEKISHO_TOOL_NAMES": "underscore",
-		"SEKISHO_LISTING": "auto", "SEKISHO_LISTING_TOKENS": "", "GOGC": "off", "GOMEMLIMIT": "409MiB",
+		"SEKISHO_LISTING": "auto", "SEKISHO_LISTING_TOKENS": "", "GOGC": "off", "GOMEMLIMIT": "204MiB",
 	},
 	"external": {
 		"SEKISHO_USAGE_TABLE": "sekisho-dev-usage",
@@ -496,9 +499,11 @@ func checkEnvironment(p planned) (problems []string) {
 		if name == "brake" {
 			continue // it names the API, which no plan knows: TestApply looks at it
 		}
-		want := map[string]any{"SEKISHO_LOG_LEVEL": "info"}
-		for variable, value := range environments[name] {
-			want[variable] = value
+		want := map[string]any{}
+		for _, variables := range []map[string]string{process, environments[name]} {
+			for variable, value := range variables {
+				want[variable] = value
+			}
 		}
 		have := map[string]any{}
 		if blocks, _ := function["environment"].([]any); len(blocks) == 1 {

@@ -93,7 +93,7 @@ run "wiring" {
   }
 
   assert {
-    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LISTING = "auto", SEKISHO_LISTING_TOKENS = "", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "underscore" })
+    condition     = toset(keys(output.applied.functions)) == setunion(local.names, ["brake"]) && output.applied.functions.mcp.environment == tomap({ EXTRA = "1", GOGC = "off", GOMAXPROCS = "1", GOMEMLIMIT = "819MiB", SEKISHO_ACCOUNTS_TABLE = "demo-accounts", SEKISHO_ALLOWED_ORIGINS = "", SEKISHO_KEY_CACHE_SECONDS = "30", SEKISHO_LISTING = "auto", SEKISHO_LISTING_TOKENS = "", SEKISHO_LOG_LEVEL = "info", SEKISHO_TOOL_NAMES = "underscore", SSL_CERT_DIR = "/nonexistent" })
     error_message = "What is given for a function comes on top of what it needs."
   }
 

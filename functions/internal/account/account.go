@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/lazy"
 )
 
 // Errors of a Store and of the functions of this package.
@@ -117,7 +117,7 @@ type Store interface {
 	PutSettings(ctx context.Context, keyID string, s Settings, was *Settings) error
 }
 
-var userID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]*$`)
+var userID = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._@-]*$`)
 
 // MaxUserID is how many characters a user's ID may have.
 const MaxUserID = 64
@@ -131,7 +131,7 @@ type Keyring struct {
 
 // CreateUser adds a user on one of the configured plans.
 func (r Keyring) CreateUser(ctx context.Context, id, plan string) (User, error) {
-	if len(id) > MaxUserID || !userID.MatchString(id) {
+	if len(id) > MaxUserID || !userID().MatchString(id) {
 		return User{}, fmt.Errorf("user %q: use 1 to %d letters, digits and . _ @ -, starting with a letter or digit", id, MaxUserID)
 	}
 	if err := r.Plans.check(plan); err != nil {

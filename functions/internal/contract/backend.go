@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"sekisho/functions/internal/lazy"
 )
 
 // Backend is what stands behind a relay function of the same name.
@@ -27,10 +28,10 @@ const (
 // relay is the binary that serves backends.
 const relay = "relay"
 
-var backendName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,23}$`)
+var backendName = lazy.Regexp(`^[a-z][a-z0-9_]{0,23}$`)
 
 func (b Backend) check(name string) error {
-	if !backendName.MatchString(name) {
+	if !backendName().MatchString(name) {
 		return errors.New("use 1 to 24 lower-case letters, digits and _, beginning with a letter")
 	}
 	if b.Type != BackendHTTP && b.Type != BackendLambda {
@@ -256,7 +257,7 @@ func (c *BackendCall) add(name, in string, described, schema map[string]any, fro
 	return nil
 }
 
-var placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
+var placeholder = lazy.Regexp(`\{([^{}]*)\}`)
 
 // setPath takes the path that is given, or the operation's with the backend's names, and sees
 // that it has a place for each argument in it.
@@ -270,7 +271,7 @@ func (c *BackendCall) setPath(own, given string) error {
 	}
 	c.Path = given
 	if given == "" {
-		c.Path = placeholder.ReplaceAllStringFunc(own, func(p string) string {
+		c.Path = placeholder().ReplaceAllStringFunc(own, func(p string) string {
 			if name, ok := as[strings.Trim(p, "{+}")]; ok {
 				return "{" + name + "}"
 			}
@@ -283,7 +284,7 @@ func (c *BackendCall) setPath(own, given string) error {
 	if given != "" && strings.ContainsAny(given, "?#") {
 		return fmt.Errorf("x-sekisho.request.path %q: a query goes under x-sekisho.request.query, and a fragment is never sent", given)
 	}
-	for _, m := range placeholder.FindAllStringSubmatch(c.Path, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(c.Path, -1) {
 		if !slices.Contains(slices.Collect(maps.Values(as)), m[1]) {
 			return fmt.Errorf("path %s: no path parameter is called %s; describe one under parameters", c.Path, m[1])
 		}
@@ -303,7 +304,7 @@ func (c *BackendCall) checkNames() error {
 		key := in + " " + as
 		if in == InHeader {
 			key = in + " " + strings.ToLower(as)
-			if !headerName.MatchString(as) || ReservedHeader(as) {
+			if !headerName().MatchString(as) || ReservedHeader(as) {
 				return fmt.Errorf("%s: a header called %q can't be sent; take it out of the contract", from, as)
 			}
 		}
@@ -332,7 +333,7 @@ func (c *BackendCall) checkNames() error {
 }
 
 // headerName is a token of RFC 9110.
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = lazy.Regexp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // IdentityPrefix begins the names of the headers that tell a backend who calls. What a client
 // sends under it never reaches a backend.

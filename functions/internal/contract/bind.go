@@ -7,12 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"sekisho/functions/internal/lazy"
 	"sekisho/functions/internal/reply"
 )
 
@@ -125,7 +125,7 @@ func (s *Schemas) bindText(args map[string]any, name, text string) error {
 }
 
 // propertyPath finds an argument's name in the validator's path to a fault.
-var propertyPath = regexp.MustCompile(`/properties/([A-Za-z0-9_]+)`)
+var propertyPath = lazy.Regexp(`/properties/([A-Za-z0-9_]+)`)
 
 // Validate is that of the operation's schemas.
 func (op *Operation) Validate(args map[string]any) error {

@@ -3,10 +3,10 @@ package contract
 import (
 	"fmt"
 	"hash/fnv"
-	"regexp"
+	"strings"
 )
 
-// MaxCoded is how many operations have a counter of their own. The counters stand in the item
+// MaxCoded is how many operations have a counter of their own. The counters are in the item
 // of a key and month, which must stay below 1 KB: above it every admission costs two write
 // units. A contract with more counted operations has none; the split by tool then comes out
 // of the access log.
@@ -15,7 +15,7 @@ const MaxCoded = 40
 // codeAlphabet are the characters of a code.
 const codeAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-var codeForm = regexp.MustCompile(`^[0-9A-Za-z]{2}$`)
+func isCode(text string) bool { return len(text) == 2 && strings.Trim(text, codeAlphabet) == "" }
 
 // CodeOf makes the code of an operation's counter of its ID, so that it stays the same
 // whatever else the contract holds.

@@ -389,7 +389,7 @@ func newOperation(method, path string, r rawOperation, secured bool, schemas *re
 	if op.Braked && op.Function != "" {
 		return nil, fmt.Errorf("braked is for operations without a function; that of %s is in x-sekisho-functions", op.Function)
 	}
-	if op.Code != "" && !codeForm.MatchString(op.Code) {
+	if op.Code != "" && !isCode(op.Code) {
 		return nil, fmt.Errorf("code %q: write two letters or digits", op.Code)
 	}
 	op.Answer = cmp.Or(r.Sekisho.Answer, AnswerObject)

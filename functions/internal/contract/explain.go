@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"sekisho/functions/internal/lazy"
 	"sekisho/functions/internal/reply"
 )
 
@@ -18,7 +19,7 @@ const mostFinding = 200
 func (s *Schemas) explain(err error) error {
 	text := err.Error()
 	name := ""
-	if m := propertyPath.FindStringSubmatch(text); m != nil {
+	if m := propertyPath().FindStringSubmatch(text); m != nil {
 		name = m[1]
 	}
 	for {
@@ -57,7 +58,7 @@ var sayings = sync.OnceValue(func() []saying {
 })
 
 // fraction is how the validator writes numbers: 1492/1, or 2985/2 for 1492.5.
-var fraction = regexp.MustCompile(`-?\d+/\d+`)
+var fraction = lazy.Regexp(`-?\d+/\d+`)
 
 // plain rephrases a finding, with numbers in decimal.
 func plain(text string) string {
@@ -69,7 +70,7 @@ func plain(text string) string {
 		if s.saying != compared {
 			return text
 		}
-		text = fraction.ReplaceAllStringFunc(text, func(f string) string {
+		text = fraction().ReplaceAllStringFunc(text, func(f string) string {
 			number, ok := new(big.Rat).SetString(f)
 			if !ok {
 				return f

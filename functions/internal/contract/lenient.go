@@ -3,11 +3,11 @@ package contract
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"sekisho/functions/internal/lazy"
 	"sekisho/functions/internal/reply"
 )
 
@@ -25,7 +25,7 @@ func (s *Schemas) read(args map[string]any) (exact map[string]json.Number, err e
 			continue
 		}
 		n, _ := value.(json.Number)
-		if text, ok := value.(string); ok && decimalNumber.MatchString(text) {
+		if text, ok := value.(string); ok && decimalNumber().MatchString(text) {
 			n = json.Number(strings.TrimPrefix(text, "+"))
 		}
 		if p.isNumber() && losesDigits(n) {
@@ -97,13 +97,13 @@ func (p property) read(value any) (meant any, wrong string) {
 }
 
 // decimalNumber leaves out what strconv takes beside decimal numbers: Inf, NaN, 0x1p4, 1_000.
-var decimalNumber = regexp.MustCompile(`^[+-]?[0-9.]+([eE][+-]?[0-9]+)?$`)
+var decimalNumber = lazy.Regexp(`^[+-]?[0-9.]+([eE][+-]?[0-9]+)?$`)
 
 func (p property) fromText(text string) (meant any, wrong string) {
 	switch p.kind {
 	case "integer", "number":
 		n, err := strconv.ParseFloat(text, 64)
-		isNumber := err == nil && decimalNumber.MatchString(text)
+		isNumber := err == nil && decimalNumber().MatchString(text)
 		switch {
 		case p.kind == "integer" && !(isNumber && n == math.Trunc(n)):
 			return nil, reply.Quote(text) + " is not a whole number"

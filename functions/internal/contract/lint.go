@@ -3,8 +3,9 @@ package contract
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+
+	"sekisho/functions/internal/lazy"
 )
 
 // StrictKeywords are those that every consumer of tool schemas takes. OpenAI's and Anthropic's
@@ -18,7 +19,7 @@ var StrictKeywords = map[string]bool{
 }
 
 // strictName is a property's that every consumer takes.
-var strictName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,63}$`)
+var strictName = lazy.Regexp(`^[a-zA-Z][a-zA-Z0-9_]{0,63}$`)
 
 // longDescription is OpenAI's limit.
 const longDescription = 1024
@@ -65,7 +66,7 @@ func StrictFaults(at string, schema map[string]any) (faults []string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		property, _ := properties[name].(map[string]any)
-		if !strictName.MatchString(name) {
+		if !strictName().MatchString(name) {
 			fault("%s is not a name for a property", name)
 		}
 		if d, _ := property["description"].(string); d == "" || len(d) > longDescription {

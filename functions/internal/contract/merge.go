@@ -10,9 +10,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+
+	"sekisho/functions/internal/lazy"
 )
 
 // MaxToolName is the longest name of a tool. Hosts put a prefix of their own before it, and
@@ -21,9 +22,9 @@ const MaxToolName = 44
 
 // Forms of what a contract of tools names.
 var (
-	operationID  = regexp.MustCompile(`^[a-z0-9_]+\.[a-z0-9_]+$`)
-	argumentName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
-	functionForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	operationID  = lazy.Regexp(`^[a-z0-9_]+\.[a-z0-9_]+$`)
+	argumentName = lazy.Regexp(`^[A-Za-z0-9_]{1,64}$`)
+	functionForm = lazy.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
 // Merge joins the service's own part of a contract and contracts of tools, all as JSON, and lays
@@ -135,7 +136,7 @@ func (m merger) addTags() error {
 func (m merger) addFunctions() error {
 	functions := object(m.added["x-sekisho-functions"])
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		if !functionForm.MatchString(name) {
+		if !functionForm().MatchString(name) {
 			return fmt.Errorf("x-sekisho-functions.%s: use 1 to 32 lower-case letters, digits, - and _, beginning with a letter", name)
 		}
 	}
@@ -257,7 +258,7 @@ func (m merger) checkOperation(op map[string]any, tags map[string]bool) error {
 	if len(object(op["responses"])) == 0 {
 		return errors.New("responses is missing: describe the answer with status \"200\"")
 	}
-	if id, _ := op["operationId"].(string); !operationID.MatchString(id) {
+	if id, _ := op["operationId"].(string); !operationID().MatchString(id) {
 		return errors.New("operationId: write CATEGORY.NAME, each of lower-case letters, digits and _")
 	}
 	if list, _ := op["tags"].([]any); len(list) != 1 {
@@ -279,7 +280,7 @@ func (m merger) checkOperation(op map[string]any, tags map[string]bool) error {
 		return errors.New("x-sekisho names a backend or a function that serves it, and one of them only: backend: NAME")
 	case backend != "":
 		return m.checkBackendOperation(op, ours, backend)
-	case !functionForm.MatchString(function):
+	case !functionForm().MatchString(function):
 		return fmt.Errorf("x-sekisho.function %s: use 1 to 32 lower-case letters, digits, - and _, beginning with a letter", function)
 	}
 	return nil
@@ -386,7 +387,7 @@ func check(doc []byte) error {
 			return err
 		}
 		for name := range s.properties {
-			if !argumentName.MatchString(name) {
+			if !argumentName().MatchString(name) {
 				return fmt.Errorf("contract: %s: argument %q: use 1 to 64 letters, digits and _, and say the backend's name with x-sekisho-name", op.ID, name)
 			}
 		}

@@ -72,7 +72,7 @@ func (l *layout) add(method, path string, op map[string]any) error {
 			o.shape = append(o.shape, "{+}")
 			continue
 		}
-		o.shape = append(o.shape, placeholder.ReplaceAllString(segment, "{}"))
+		o.shape = append(o.shape, placeholder().ReplaceAllString(segment, "{}"))
 	}
 	l.operations = append(l.operations, o)
 	return nil

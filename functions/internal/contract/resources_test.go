@@ -24,7 +24,7 @@ func pathOperations(paths ...string) string {
 	var all strings.Builder
 	for i, path := range paths {
 		var params []string
-		for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
+		for _, m := range placeholder().FindAllStringSubmatch(path, -1) {
 			params = append(params, fmt.Sprintf("{ name: %s, in: path, required: true, schema: { type: string } }", strings.TrimSuffix(m[1], "+")))
 		}
 		all.WriteString(get(path, fmt.Sprintf("orders.n%d", i), "parameters: ["+strings.Join(params, ", ")+"]"))

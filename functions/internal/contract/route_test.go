@@ -81,7 +81,7 @@ func TestRequestComesBack(t *testing.T) {
 	for i, path := range paths {
 		op := api.Operation(fmt.Sprintf("orders.n%d", i))
 		args := map[string]any{}
-		for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
+		for _, m := range placeholder().FindAllStringSubmatch(path, -1) {
 			args[m[1]] = "v/1 %" + m[1]
 		}
 		r, err := op.Request("http://127.0.0.1/live", args)

@@ -64,7 +64,7 @@ func TestCopiesAreFound(t *testing.T) {
 		"package p\nvar spared = []string{\"authorizer\", \"account\", \"settle\"}":            1,
 		"package p\nvar spared = []string{Authorizer, Settle, \"account\", BrakeFunction}":     1,
 		"package p\nvar timeouts = map[string]int{Settle: 30 * time.Second, \"mcp\": 28 * s}":  1,
-		"package p\nvar memory = map[string]int64{\"authorizer\": 256, \"mcp\": 512}":          1,
+		"package p\nvar memory = map[string]int64{\"authorizer\": 256, \"mcp\": 256}":          1,
 		"package p\nvar billed = map[string]int64{\"authorizer\": 15, \"mcp\": 60}":            0,
 		"package p\nvar builders = map[string]f{Authorizer: a, Settle: s, \"account\": build}": 0,
 	} {

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"sekisho/functions/internal/lazy"
 )
 
 // host is a name or an address with an optional port, and nothing that could lead a URL
 // elsewhere.
-var host = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$`)
+var host = lazy.Regexp(`^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$`)
 
 // RESTAddress is the stage variable in which an HTTP API says where the REST API is.
 const RESTAddress = "rest_address"
@@ -39,7 +40,7 @@ func BaseURL(event *events.APIGatewayProxyRequest) (string, error) {
 		return address, nil
 	}
 	domain := event.RequestContext.DomainName
-	if !host.MatchString(domain) {
+	if !host().MatchString(domain) {
 		return "", fmt.Errorf("base URL: requestContext.domainName is %q, which is not a host", domain)
 	}
 	scheme := "https"

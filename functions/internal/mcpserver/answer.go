@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/lazy"
 	"sekisho/functions/internal/problem"
 )
 
@@ -91,13 +91,13 @@ func (a answer) fromError(m *message) *refusal {
 }
 
 // wrongType finds the member of params that the SDK could not decode.
-var wrongType = regexp.MustCompile(`Go struct field \w+\.\w+\.([\w.]+) of type`)
+var wrongType = lazy.Regexp(`Go struct field \w+\.\w+\.([\w.]+) of type`)
 
 // readable makes a sentence for callers of one of the SDK, without the names of Go types.
 func readable(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "unmarshal") {
-		if member := wrongType.FindStringSubmatch(text); member != nil {
+		if member := wrongType().FindStringSubmatch(text); member != nil {
 			return "params." + member[1] + " has the wrong type."
 		}
 		return "A member of params has the wrong type."

@@ -12,23 +12,47 @@ import (
 	"sekisho/functions/internal/problem"
 )
 
-// call is the SDK's handler of every tool. Its results, that of a panic too, go through the SDK,
-// which adds what the protocol version asks for.
-func (s *server) call(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
-	x := exchangeOf(ctx)
-	defer func() {
-		if v := recover(); v != nil {
-			logPanic(s.Log, v, debug.Stack())
-			result = s.fail(x, s.unclear(x, problem.Internal, ""))
-		}
-	}()
-	result = s.serveTool(ctx, x, r)
-	result.Meta = s.quotaMeta(x)
+// called is the result of a tool call.
+type called struct {
+	Meta              mcp.Meta        `json:"_meta,omitempty"`
+	Content           [1]textContent  `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	ResultType        string          `json:"resultType,omitempty"`
+}
+
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func newCalled(text string) *called { return &called{Content: [1]textContent{{"text", text}}} }
+
+// call is the SDK's handler of every tool, which adds to a result what the protocol version asks for.
+func (s *server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	c := s.serveCall(exchangeOf(ctx), r.Params.Arguments, &progress{ctx: ctx, session: r.Session})
+	result := &mcp.CallToolResult{Meta: c.Meta, Content: []mcp.Content{&mcp.TextContent{Text: c.Content[0].Text}}, IsError: c.IsError}
+	if c.StructuredContent != nil {
+		result.StructuredContent = c.StructuredContent
+	}
 	return result, nil
 }
 
-func (s *server) serveTool(ctx context.Context, x *exchange, r *mcp.CallToolRequest) *mcp.CallToolResult {
-	t, args, refused := s.admit(x, x.called, r.Params.Arguments)
+// serveCall calls the tool that the exchange is about, and gives a result whatever happens.
+func (s *server) serveCall(x *exchange, arguments json.RawMessage, p *progress) (c *called) {
+	defer func() {
+		if v := recover(); v != nil {
+			logPanic(s.Log, v, debug.Stack())
+			c = s.fail(x, s.unclear(x, problem.Internal, ""))
+		}
+	}()
+	c = s.serveTool(x, arguments, p)
+	c.Meta = s.quotaMeta(x)
+	return c
+}
+
+func (s *server) serveTool(x *exchange, arguments json.RawMessage, p *progress) *called {
+	t, args, refused := s.admit(x, x.called, arguments)
 	if refused != nil || t.units() == 0 {
 		if wait, ok := s.Free.Allow(x.key.Meter, s.Now()); !ok {
 			refused = problem.Denial(problem.Throttled, nil, wait)
@@ -41,7 +65,7 @@ func (s *server) serveTool(ctx context.Context, x *exchange, r *mcp.CallToolRequ
 	if err != nil {
 		return s.fail(x, problem.New(problem.Timeout, "No time was left to begin; the call did not run."))
 	}
-	p := newProgress(ctx, r, t)
+	p.of(t, x.progressToken)
 	limited, cancel := context.WithDeadline(x.context(), until)
 	defer cancel()
 	body, refused := s.run(limited, x, t, args, p)
@@ -50,10 +74,9 @@ func (s *server) serveTool(ctx context.Context, x *exchange, r *mcp.CallToolRequ
 		return s.fail(x, refused)
 	}
 	x.setOutcome(succeeded)
-	return &mcp.CallToolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
-		StructuredContent: body,
-	}
+	c := newCalled(string(body))
+	c.StructuredContent = body
+	return c
 }
 
 // admit reads the arguments of a call that the key may make. The tool that it returns is the one
@@ -125,7 +148,7 @@ func (s *server) run(ctx context.Context, x *exchange, t *tool, args map[string]
 }
 
 // fail makes an error result of a problem and notes it for the log.
-func (s *server) fail(x *exchange, p *problem.Problem) *mcp.CallToolResult {
+func (s *server) fail(x *exchange, p *problem.Problem) *called {
 	x.setOutcome(string(p.Code))
 	return s.failed(p)
 }
@@ -133,13 +156,12 @@ func (s *server) fail(x *exchange, p *problem.Problem) *mcp.CallToolResult {
 // failed is an error result: one text with one JSON object, which names tools as the list
 // does. Structured content would have to fit the tool's output schema, and clients check
 // that it does (modelcontextprotocol/typescript-sdk#1943).
-func (s *server) failed(p *problem.Problem) *mcp.CallToolResult {
+func (s *server) failed(p *problem.Problem) *called {
 	text := string(p.AgentJSON())
 	if p.Answer == nil { // what a backend says stays as it is
 		text = s.tools.names.Replace(text)
 	}
-	return &mcp.CallToolResult{
-		IsError: true,
-		Content: []mcp.Content{&mcp.TextContent{Text: text}},
-	}
+	c := newCalled(text)
+	c.IsError = true
+	return c
 }

@@ -3,7 +3,8 @@
 //
 // The official SDK speaks the protocol. A request passes, in this order: a guard that
 // answers what needs no protocol (methods, origins, broken bodies), the check of the API
-// key, and inside the SDK a middleware that puts in the tools which the key has on.
+// key, and inside the SDK a middleware that puts in the tools which the key has on. Usual calls
+// and lists get the SDK's answer without it: see inline.
 // A tool call becomes an HTTP request to the REST API with the caller's key (proxy), or is admitted
 // here by the authorizer's own gate and invokes its function (direct).
 //

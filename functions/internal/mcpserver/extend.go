@@ -21,6 +21,7 @@ func Extended(c Config, extend func(*mcp.Server), tools []string) (*gateway.Func
 		return nil, err
 	}
 	extend(s.sdk)
+	s.extended = true
 	for _, name := range tools {
 		s.tools.byName[name] = &tool{name: name, listed: name}
 	}

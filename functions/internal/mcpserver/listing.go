@@ -1,13 +1,17 @@
 package mcpserver
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/reply"
 )
 
 // ListMode says which tools a list names. Every tool can be called by its name in any mode.
@@ -68,6 +72,34 @@ func (s *server) listFor(settings account.Settings) (list []*tool, mode ListMode
 		}
 	}
 	return list, mode, nil
+}
+
+// list is the result of tools/list, as the SDK writes it; nil where it can't be made.
+func (s *server) list(x *exchange, modern bool) json.RawMessage {
+	list, _, err := s.listFor(x.key.Settings)
+	if err != nil {
+		return nil
+	}
+	tools := make([][]byte, len(list))
+	for i, t := range list {
+		e, err := t.entry()
+		if err != nil {
+			return nil
+		}
+		tools[i] = e.sent
+	}
+	about, resultType := s.about(modern)
+	head, err := reply.JSON(struct {
+		ResultType string   `json:"resultType,omitempty"`
+		Meta       mcp.Meta `json:"_meta,omitempty"`
+		mcp.Cacheable
+	}{resultType, about, mcp.Cacheable{TTLMs: listTTL, CacheScope: "private"}})
+	if err != nil {
+		return nil
+	}
+	x.setOutcome(succeeded)
+	head = append(head[:len(head)-len("}")], `,"tools":[`...)
+	return append(append(head, bytes.Join(tools, []byte(","))...), "]}"...)
 }
 
 // choose adds up a full list no further than to where it is too long.

@@ -33,6 +33,13 @@ type message struct {
 	progressToken json.RawMessage
 	// cursor asks a list for a later page.
 	cursor string
+	// name and arguments are those of a tool call, meta is _meta with its two parts that describe the
+	// client; nil where they are left out.
+	name                           string
+	arguments, meta                json.RawMessage
+	clientInfo, clientCapabilities json.RawMessage
+	// unusual says that params has more than these, or one of them twice or of another type.
+	unusual bool
 }
 
 // isNotification says that nobody waits for an answer.
@@ -53,41 +60,55 @@ func parseMessage(body []byte) (*message, *refusal) {
 	if body[0] == '[' {
 		return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "The body is a JSON array. Batches are not served and nothing of it was run: send one message per request.")
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(body, &members); err != nil {
-		if json.Valid(body) {
-			return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "The body is JSON, but no object. Send one JSON-RPC message.")
-		}
+	if !json.Valid(body) {
 		return nil, malformed(jsonrpc.CodeParseError, nil, "The body is not JSON. Send one JSON-RPC message as JSON.")
 	}
-	return newMessage(members)
+	if body[0] != '{' {
+		return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "The body is JSON, but no object. Send one JSON-RPC message.")
+	}
+	return newMessage(body)
 }
 
-func newMessage(members map[string]json.RawMessage) (*message, *refusal) {
-	m := &message{params: members["params"]}
-	if raw, ok := members["id"]; ok {
-		if !validID(raw) {
+// newMessage takes the last member of each name, as the SDK does.
+func newMessage(body []byte) (*message, *refusal) {
+	var version, id, method, params, result, failure json.RawMessage
+	members(body, func(name string, value json.RawMessage) {
+		switch name {
+		case "jsonrpc":
+			version = value
+		case "id":
+			id = value
+		case "method":
+			method = value
+		case "params":
+			params = value
+		case "result":
+			result = value
+		case "error":
+			failure = value
+		}
+	})
+	m := &message{params: params}
+	if id != nil {
+		if !validID(id) {
 			return nil, malformed(jsonrpc.CodeInvalidRequest, nil, "id must be a string of at most 256 bytes, with its quotes, or a whole number between -(2^53-1) and 2^53-1, and not null.")
 		}
-		m.id = raw
+		m.id = id
 	}
 	invalid := func(detail string) (*message, *refusal) {
 		return nil, malformed(jsonrpc.CodeInvalidRequest, m.id, detail)
 	}
-	if text(members["jsonrpc"]) != "2.0" {
+	if text(version) != "2.0" {
 		return invalid(`jsonrpc must be "2.0".`)
 	}
-	raw, ok := members["method"]
-	if !ok {
-		_, result := members["result"]
-		_, failure := members["error"]
-		if m.id == nil || !result && !failure {
+	if method == nil {
+		if m.id == nil || result == nil && failure == nil {
 			return invalid("method is missing.")
 		}
 		m.response = true
 		return m, nil
 	}
-	if m.method = text(raw); m.method == "" {
+	if m.method = text(method); m.method == "" {
 		return invalid("method must be a string and not empty.")
 	}
 	if string(m.params) == "null" {
@@ -122,23 +143,57 @@ func validID(raw json.RawMessage) bool {
 	return err == nil && n == math.Trunc(n) && math.Abs(n) <= maxInteger
 }
 
-// readParams takes out of params what the guard needs; what is malformed there is left to
+// readParams takes out of params what is needed here; what is malformed there is left to
 // the SDK.
 func (m *message) readParams() {
 	if m.params == nil {
 		return
 	}
-	var params, meta map[string]json.RawMessage
-	if json.Unmarshal(m.params, &params) != nil {
+	var name, cursor json.RawMessage
+	members(m.params, func(member string, value json.RawMessage) {
+		var of *json.RawMessage
+		switch member {
+		case "name":
+			of = &name
+		case "arguments":
+			of = &m.arguments
+		case "cursor":
+			of = &cursor
+		case "_meta":
+			of = &m.meta
+		default:
+			m.unusual = true
+			return
+		}
+		m.unusual = m.unusual || *of != nil
+		*of = value
+	})
+	m.name, m.cursor = text(name), text(cursor)
+	m.unusual = m.unusual || cursor != nil || name != nil && m.name == "" ||
+		m.arguments != nil && m.arguments[0] != '{' || m.meta != nil && m.meta[0] != '{'
+	m.readMeta()
+}
+
+func (m *message) readMeta() {
+	if m.meta == nil || m.meta[0] != '{' {
 		return
 	}
-	m.cursor = text(params["cursor"])
-	if json.Unmarshal(params["_meta"], &meta) != nil {
-		return
-	}
-	m.version = text(meta[mcp.MetaKeyProtocolVersion])
-	if token := meta["progressToken"]; string(token) != "null" {
-		m.progressToken = token
+	var version json.RawMessage
+	members(m.meta, func(member string, value json.RawMessage) {
+		switch member {
+		case mcp.MetaKeyProtocolVersion:
+			version = value
+		case mcp.MetaKeyClientInfo:
+			m.clientInfo = value
+		case mcp.MetaKeyClientCapabilities:
+			m.clientCapabilities = value
+		case "progressToken":
+			m.progressToken = value
+		}
+	})
+	m.version = text(version)
+	if string(m.progressToken) == "null" {
+		m.progressToken = nil
 	}
 }
 
@@ -155,15 +210,6 @@ func (m *message) encode() []byte {
 		b = append(b, m.params...)
 	}
 	return append(b, '}')
-}
-
-// text decodes a JSON string; anything else is empty.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // modernSince is the first protocol version without a handshake: every request carries its

@@ -37,7 +37,7 @@ func (s *server) newSDKServer(mode ListMode) *mcp.Server {
 	if mode == ListSearch {
 		text += searchInstructions
 	}
-	sdk := mcp.NewServer(&mcp.Implementation{Name: "sekisho", Title: "Sekisho", Version: s.Version}, &mcp.ServerOptions{
+	sdk := mcp.NewServer(s.implementation, &mcp.ServerOptions{
 		Instructions:              s.tools.names.Replace(text),
 		Capabilities:              &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SupportedProtocolVersions: versions,
@@ -152,8 +152,8 @@ func (s *server) checkTool(x *exchange, params *mcp.CallToolParamsRaw) error {
 	return nil
 }
 
-// progress reports what a call is doing to a caller that asked for it. The events are in the
-// answer before the result; the answer itself goes out as one piece.
+// progress reports what a call is doing to a caller that asked for it. Without a session, which is
+// where no stream is asked for, it reports nothing.
 type progress struct {
 	ctx     context.Context
 	session *mcp.ServerSession
@@ -163,15 +163,14 @@ type progress struct {
 	total   float64
 }
 
-// newProgress counts one step for a call, and one for each call that a composite makes.
-// Without a progress token it reports nothing. The token is the guard's, which is bounded: where
-// a message has two, the SDK may read the other one.
-func newProgress(ctx context.Context, r *mcp.CallToolRequest, t *tool) *progress {
-	p := &progress{ctx: ctx, session: r.Session, token: exchangeOf(ctx).progressToken, tool: t.listed, total: 1}
+// of counts one step for a call, and one for each call that a composite makes. Without a token
+// nothing is reported. The token is the guard's, which is bounded: where a message has two, the SDK
+// may read the other one.
+func (p *progress) of(t *tool, token json.RawMessage) {
+	p.token, p.tool, p.total = token, t.listed, 1
 	if t.composite != nil {
 		p.total += float64(len(t.composite.Calls))
 	}
-	return p
 }
 
 func (p *progress) started() { p.report(p.tool + " has begun") }

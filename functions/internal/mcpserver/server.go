@@ -26,8 +26,13 @@ type server struct {
 	tools *toolSet
 	// offered are the methods that are served, and in which eras.
 	offered map[string]era
-	// sdk is the one SDK server of the process.
-	sdk      *mcp.Server
+	// sdk is the one SDK server of the process, implementation how it introduces itself. With extended
+	// it has tools of its own.
+	sdk            *mcp.Server
+	implementation *mcp.Implementation
+	extended       bool
+	// isUsual picks the messages that are answered without a connection of the SDK: see inline.
+	isUsual  func(http.Header, *message) bool
 	dispatch dispatcher
 	// plain answers as application/json, streaming as text/event-stream, for calls with
 	// progress. Both serve the same SDK server.
@@ -35,7 +40,7 @@ type server struct {
 }
 
 func newServer(c Config) (*server, error) {
-	s := &server{Config: c, offered: offered}
+	s := &server{Config: c, offered: offered, isUsual: isUsual, implementation: &mcp.Implementation{Name: "sekisho", Title: "Sekisho", Version: c.Version}}
 	var err error
 	if s.tools, err = newToolSet(c.API, c.ToolNames); err != nil {
 		return nil, err
@@ -98,7 +103,7 @@ func (s *server) serve(a answer, x *exchange) {
 	}
 }
 
-// answer takes a request through all checks to the SDK, or says why it got no further.
+// answer takes a request through all checks to its result, or says why it got no further.
 func (s *server) answer(a answer, x *exchange) *refusal {
 	r := x.request
 	if s.isRegistration(r) {
@@ -135,7 +140,16 @@ func (s *server) answer(a answer, x *exchange) *refusal {
 	if refused := s.checkRequest(r.Header, m); refused != nil {
 		return refused
 	}
-	return s.passOn(a, x, m)
+	// Progress comes before the result, which only a stream can hold.
+	_, stream := accepts(r.Header.Values("Accept"))
+	if stream = stream && m.method == "tools/call" && m.progressToken != nil; !stream {
+		if result := s.inline(x, m); result != nil {
+			x.addHeaders(a.Header())
+			respond(a, m, result)
+			return nil
+		}
+	}
+	return s.passOn(a, x, m, stream)
 }
 
 // accept takes a notification or a response, neither of which changes a stateless server.
@@ -218,7 +232,7 @@ func (s *server) checkRequest(h http.Header, m *message) *refusal {
 }
 
 // passOn lets the SDK answer, and makes a JSON-RPC error of an answer that is not JSON-RPC.
-func (s *server) passOn(a answer, x *exchange, m *message) *refusal {
+func (s *server) passOn(a answer, x *exchange, m *message, stream bool) *refusal {
 	r := x.request
 	inner := r.Clone(context.WithValue(r.Context(), exchangeKey{}, x))
 	body := m.encode()
@@ -227,8 +241,7 @@ func (s *server) passOn(a answer, x *exchange, m *message) *refusal {
 	inner.Header.Set("Content-Type", "application/json")
 	inner.Header.Del("Last-Event-Id") // nothing can be resumed
 	inner.Header.Del("Mcp-Session-Id")
-	// Progress comes before the result, which only a stream can hold.
-	if _, stream := accepts(r.Header.Values("Accept")); stream && m.method == "tools/call" && m.progressToken != nil {
+	if stream {
 		s.stream(a, x, inner)
 	} else {
 		s.plain.ServeHTTP(a, inner)

@@ -50,17 +50,18 @@ func Cut(text string, characters int) string {
 // fewer bytes.
 func Unescape(text []byte) []byte {
 	out := text[:0]
-	for len(text) > 0 {
-		switch {
-		case text[0] != '\\' || len(text) == 1:
-			out, text = append(out, text[0]), text[1:]
-		case len(text) >= 6 && htmlEscapes[string(text[:6])] != 0:
+	for {
+		n := bytes.IndexByte(text, '\\')
+		if n < 0 || n == len(text)-1 {
+			return append(out, text...)
+		}
+		out, text = append(out, text[:n]...), text[n:]
+		if len(text) >= 6 && text[1] == 'u' && htmlEscapes[string(text[:6])] != 0 {
 			out, text = append(out, htmlEscapes[string(text[:6])]), text[6:]
-		default: // another escape: its second byte may be a backslash too
+		} else { // another escape: its second byte may be a backslash too
 			out, text = append(out, text[:2]...), text[2:]
 		}
 	}
-	return out
 }
 
 // htmlEscapes are those that encoding/json writes.

@@ -13,7 +13,7 @@ import (
 type accounts struct{ db *DB }
 
 func (s accounts) CreateUser(ctx context.Context, u account.User) error {
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		res, err := tx.ExecContext(ctx, "INSERT INTO user (id, plan, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 			u.ID, u.Plan, u.CreatedAt.UnixMilli())
 		return changed(res, err, fmt.Errorf("user %s: %w", u.ID, account.ErrExists))
@@ -37,7 +37,7 @@ func changed(res sql.Result, err, otherwise error) error {
 
 func (s accounts) User(ctx context.Context, id string) (account.User, error) {
 	var u account.User
-	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err := s.db.view(ctx, func(ctx context.Context, tx *transaction) (err error) {
 		u, err = scanUser(tx.QueryRowContext(ctx, "SELECT id, plan, created_at FROM user WHERE id = ?", id))
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("user %s: %w", id, account.ErrNotFound)
@@ -57,7 +57,7 @@ func scanUser(r row) (account.User, error) {
 	return u, err
 }
 
-func list[T any](ctx context.Context, tx *sql.Tx, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, tx *transaction, scan func(row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func list[T any](ctx context.Context, tx *sql.Tx, scan func(row) (T, error), que
 
 // SetPlan changes one row, since keys have no copy of the plan here.
 func (s accounts) SetPlan(ctx context.Context, userID, plan string) error {
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		res, err := tx.ExecContext(ctx, "UPDATE user SET plan = ? WHERE id = ?", plan, userID)
 		return changed(res, err, fmt.Errorf("user %s: %w", userID, account.ErrNotFound))
 	})

@@ -49,7 +49,7 @@ func (m brakeMemory) Save(ctx context.Context, s brake.State) (brake.State, erro
 	if s.Version == 0 {
 		statement, args = "INSERT INTO brake (state, name, version) VALUES (?, ?, 1) ON CONFLICT DO NOTHING", args[:2]
 	}
-	err = m.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = m.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		res, err := tx.ExecContext(ctx, statement, args...)
 		return changed(res, err, brake.ErrChanged)
 	})

@@ -21,7 +21,7 @@ func (s grants) Create(ctx context.Context, g grant.Grant) error {
 		return err
 	}
 	created := g.CreatedAt.UnixMilli()
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM app_grant WHERE key_id = ? AND until <= ?", g.KeyID, created); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s grants) Put(ctx context.Context, g grant.Grant) error {
 	if err != nil {
 		return err
 	}
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		// The second condition recognises this very change, sent again.
 		res, err := tx.ExecContext(ctx, `
 UPDATE app_grant SET until = ?1, state = ?2, version = ?3 + 1
@@ -77,7 +77,7 @@ WHERE id = ?4 AND (version = ?3 OR version = ?3 + 1 AND state = ?2)`, g.Until().
 
 func (s grants) Grants(ctx context.Context, keyIDs ...string) ([]grant.Grant, error) {
 	var all []grant.Grant
-	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.view(ctx, func(ctx context.Context, tx *transaction) error {
 		all = nil
 		for _, id := range keyIDs {
 			of, err := list(ctx, tx, scanGrant, selectGrant+" WHERE key_id = ? ORDER BY created_at, id", id)

@@ -13,10 +13,10 @@ import (
 )
 
 func (s accounts) CreateKey(ctx context.Context, k account.Key) error {
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return insertKey(ctx, tx, k) })
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error { return insertKey(ctx, tx, k) })
 }
 
-func insertKey(ctx context.Context, tx *sql.Tx, k account.Key) error {
+func insertKey(ctx context.Context, tx *transaction, k account.Key) error {
 	var users, keys int
 	err := tx.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM user WHERE id = ?1), (SELECT count(*) FROM api_key WHERE user_id = ?1)", k.UserID).
 		Scan(&users, &keys)
@@ -47,7 +47,7 @@ func names(list []string) string {
 }
 
 func (s accounts) ReplaceKey(ctx context.Context, oldID string, endsAt time.Time, k account.Key) error {
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		old, err := readKey(ctx, tx, oldID)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (s accounts) ReplaceKey(ctx context.Context, oldID string, endsAt time.Time
 }
 
 func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		res, err := tx.ExecContext(ctx, "UPDATE api_key SET revoked_at = min(coalesce(revoked_at, ?1), ?1) WHERE id = ?2", at.UnixMilli(), id)
 		return changed(res, err, fmt.Errorf("key %s: %w", id, account.ErrNotFound))
 	})
@@ -72,7 +72,7 @@ func (s accounts) RevokeKey(ctx context.Context, id string, at time.Time) error 
 
 func (s accounts) PutSettings(ctx context.Context, keyID string, off account.Settings, was *account.Settings) error {
 	off = off.Normalize()
-	return s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		if was != nil {
 			switch k, err := readKey(ctx, tx, keyID); {
 			case err != nil:
@@ -91,6 +91,8 @@ const selectKey = `
 SELECT k.id, k.hash, k.meter, k.user_id, u.plan, k.name, k.created_at, k.revoked_at, k.off_categories, k.off_tools
 FROM api_key k JOIN user u ON u.id = k.user_id`
 
+const selectKeyByID = selectKey + " WHERE k.id = ?"
+
 func (s accounts) Key(ctx context.Context, id string) (account.Key, error) {
 	var k account.Key
 	err := retry(ctx, func(ctx context.Context) (err error) {
@@ -106,7 +108,7 @@ type querier interface {
 }
 
 func readKey(ctx context.Context, q querier, id string) (account.Key, error) {
-	k, err := scanKey(q.QueryRowContext(ctx, selectKey+" WHERE k.id = ?", id))
+	k, err := scanKey(q.QueryRowContext(ctx, selectKeyByID, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return account.Key{}, fmt.Errorf("key %s: %w", id, account.ErrNotFound)
 	}
@@ -140,7 +142,7 @@ func scanKey(r row) (account.Key, error) {
 
 func (s accounts) Keys(ctx context.Context, userID string) ([]account.Key, error) {
 	var keys []account.Key
-	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err := s.db.view(ctx, func(ctx context.Context, tx *transaction) (err error) {
 		keys, err = list(ctx, tx, scanKey, selectKey+" WHERE ?1 = '' OR k.user_id = ?1 ORDER BY k.user_id, k.created_at, k.id", userID)
 		return err
 	})

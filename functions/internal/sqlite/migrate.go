@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ const applicationID = 0x53454b49
 // migrate brings the file up to this program's schema. If several processes open it at
 // once, the first does the work.
 func (db *DB) migrate(ctx context.Context) error {
-	return db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		version, err := versionOf(ctx, tx)
 		if err != nil {
 			return err
@@ -45,7 +44,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	})
 }
 
-func versionOf(ctx context.Context, tx *sql.Tx) (int, error) {
+func versionOf(ctx context.Context, tx *transaction) (int, error) {
 	var version, application, tables int
 	err := errors.Join(
 		tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version),

@@ -16,7 +16,7 @@ type buckets struct{ db *DB }
 // Take decides under the write lock, with the arithmetic of ratelimit.Limit.
 func (s buckets) Take(ctx context.Context, bucket string, l ratelimit.Limit, now time.Time, maxWait time.Duration) (ratelimit.Slot, error) {
 	var slot ratelimit.Slot
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		var tat int64
 		err := tx.QueryRowContext(ctx, "SELECT tat FROM bucket WHERE name = ?", bucket).Scan(&tat)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -38,7 +38,7 @@ type dailies struct{ db *DB }
 
 // Update changes a day's state under the write lock.
 func (s dailies) Update(ctx context.Context, quota, day string, change func(ratelimit.Day) (ratelimit.Day, bool)) error {
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		state, err := readDay(ctx, tx, quota, day)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (s dailies) Update(ctx context.Context, quota, day string, change func(rate
 	return nil
 }
 
-func readDay(ctx context.Context, tx *sql.Tx, quota, day string) (ratelimit.Day, error) {
+func readDay(ctx context.Context, tx *transaction, quota, day string) (ratelimit.Day, error) {
 	var text string
 	err := tx.QueryRowContext(ctx, "SELECT state FROM daily WHERE quota = ? AND day = ?", quota, day).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {

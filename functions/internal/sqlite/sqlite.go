@@ -29,7 +29,66 @@ import (
 type DB struct {
 	// SQLite allows one writer at a time, so a process's writes queue for one connection,
 	// where a wait ends with the caller's context. Readers don't wait.
-	write, read *sql.DB
+	write, read *pool
+	// turn holds one token for whoever writes. The pool itself would pick the next one at random, and
+	// some would wait long.
+	turn chan struct{}
+}
+
+// pool is a pool of connections.
+type pool struct {
+	*sql.DB
+	parsed statements
+}
+
+// statements are those that most calls make, by their text, so that SQLite parses them once for each
+// connection.
+type statements map[string]*sql.Stmt
+
+// frequent are the statements to parse once.
+var frequent = []string{selectState, putState, putDay, addOperation, selectKeyByID}
+
+// parse prepares the frequent statements, whose tables must exist.
+func (p *pool) parse(ctx context.Context) error {
+	p.parsed = statements{}
+	for _, text := range frequent {
+		s, err := p.PrepareContext(ctx, text)
+		if err != nil {
+			return err
+		}
+		p.parsed[text] = s
+	}
+	return nil
+}
+
+// QueryRowContext is that of sql.DB.
+func (p *pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if s := p.parsed[query]; s != nil {
+		return s.QueryRowContext(ctx, args...)
+	}
+	return p.DB.QueryRowContext(ctx, query, args...)
+}
+
+// transaction is one of a pool.
+type transaction struct {
+	*sql.Tx
+	parsed statements
+}
+
+// QueryRowContext is that of sql.Tx.
+func (t *transaction) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if s := t.parsed[query]; s != nil {
+		return t.StmtContext(ctx, s).QueryRowContext(ctx, args...)
+	}
+	return t.Tx.QueryRowContext(ctx, query, args...)
+}
+
+// ExecContext is that of sql.Tx.
+func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if s := t.parsed[query]; s != nil {
+		return t.StmtContext(ctx, s).ExecContext(ctx, args...)
+	}
+	return t.Tx.ExecContext(ctx, query, args...)
 }
 
 // Accounts is the store of users and keys.
@@ -54,7 +113,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := makeFile(path); err != nil {
 		return nil, fmt.Errorf("database %s: %w; choose a directory that you can write to", path, err)
 	}
-	db := &DB{}
+	db := &DB{turn: make(chan struct{}, 1)}
 	var err error
 	if db.write, err = connect(path, 1, "_txlock=immediate"); err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
@@ -63,11 +122,19 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		_ = db.write.Close()
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	if err := db.migrate(ctx); err != nil {
+	if err := db.prepare(ctx); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
 	return db, nil
+}
+
+// prepare brings the file up to date, and has the frequent statements parsed.
+func (db *DB) prepare(ctx context.Context) error {
+	if err := db.migrate(ctx); err != nil {
+		return err
+	}
+	return retry(ctx, func(ctx context.Context) error { return errors.Join(db.write.parse(ctx), db.read.parse(ctx)) })
 }
 
 // makeFile creates the file, readable by its owner only. Its error says why that failed;
@@ -83,7 +150,7 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-func connect(path string, conns int, option string) (*sql.DB, error) {
+func connect(path string, conns int, option string) (*pool, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -93,13 +160,13 @@ func connect(path string, conns int, option string) (*sql.DB, error) {
 		// The driver's own wait is short, because it ignores the context; retry doesn't.
 		RawQuery: "_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&" + option,
 	}
-	pool, err := sql.Open("sqlite", dsn.String())
+	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns)
-	return pool, nil
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return &pool{DB: db}, nil
 }
 
 // Close closes the connections.
@@ -133,24 +200,32 @@ func busy(err error) bool {
 
 // update runs do in a transaction that holds the write lock from the start, so that what it
 // reads stays true until it commits. do may be called more than once.
-func (db *DB) update(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	return retry(ctx, func(ctx context.Context) error { return transact(ctx, db.write, nil, do) })
+func (db *DB) update(ctx context.Context, do func(context.Context, *transaction) error) error {
+	return retry(ctx, func(ctx context.Context) error {
+		select {
+		case db.turn <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		defer func() { <-db.turn }()
+		return transact(ctx, db.write, nil, do)
+	})
 }
 
 // view runs do on one snapshot of the database.
-func (db *DB) view(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+func (db *DB) view(ctx context.Context, do func(context.Context, *transaction) error) error {
 	return retry(ctx, func(ctx context.Context) error {
 		return transact(ctx, db.read, &sql.TxOptions{ReadOnly: true}, do)
 	})
 }
 
-func transact(ctx context.Context, pool *sql.DB, options *sql.TxOptions, do func(context.Context, *sql.Tx) error) error {
-	tx, err := pool.BeginTx(ctx, options)
+func transact(ctx context.Context, p *pool, options *sql.TxOptions, do func(context.Context, *transaction) error) error {
+	tx, err := p.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // a no-op after a commit
-	if err := do(ctx, tx); err != nil {
+	if err := do(ctx, &transaction{tx, p.parsed}); err != nil {
 		return err
 	}
 	return tx.Commit()

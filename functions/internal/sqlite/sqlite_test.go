@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -244,5 +245,33 @@ func BenchmarkKey(b *testing.B) {
 		if _, err := s.Key(b.Context(), "key_a"); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestWritersTakeTurns: who waits longest writes next. A pool of connections would pick one at random.
+func TestWritersTakeTurns(t *testing.T) {
+	db := fresh(t)
+	inside, leave := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		err := db.update(t.Context(), func(context.Context, *transaction) error { close(inside); <-leave; return nil })
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-inside
+	var order []int
+	for i := range 20 {
+		wg.Go(func() {
+			if err := db.update(t.Context(), func(context.Context, *transaction) error { order = append(order, i); return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(2 * time.Millisecond) // long enough to stand in line
+	}
+	close(leave)
+	wg.Wait()
+	if !slices.IsSorted(order) || len(order) != 20 {
+		t.Errorf("they wrote in the order %v", order)
 	}
 }

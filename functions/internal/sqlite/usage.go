@@ -19,7 +19,7 @@ func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, e
 		return usage.Decision{}, fmt.Errorf("units must be at least 1, not %d", a.Units)
 	}
 	var d usage.Decision
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		state, err := readState(ctx, tx, a)
 		if err != nil {
 			return err
@@ -36,11 +36,24 @@ func (s meters) Admit(ctx context.Context, a usage.Admission) (usage.Decision, e
 	return d, nil
 }
 
-func readState(ctx context.Context, tx *sql.Tx, a usage.Admission) (s usage.State, err error) {
-	err = tx.QueryRowContext(ctx, `
+const (
+	selectState = `
 SELECT meter.used, meter.tat, coalesce(meter_day.used, 0) FROM meter
 LEFT JOIN meter_day ON meter_day.meter = meter.meter AND meter_day.day = ?3
-WHERE meter.meter = ?1 AND meter.period = ?2`, a.Meter, a.Period().String(), a.Day().String()).Scan(&s.Used, &s.TAT, &s.Today)
+WHERE meter.meter = ?1 AND meter.period = ?2`
+	putState = `
+INSERT INTO meter (meter, period, used, tat) VALUES (?, ?, ?, ?)
+ON CONFLICT (meter, period) DO UPDATE SET used = excluded.used, tat = excluded.tat`
+	putDay = `
+INSERT INTO meter_day (meter, day, used) VALUES (?, ?, ?)
+ON CONFLICT (meter, day) DO UPDATE SET used = excluded.used`
+	addOperation = `
+INSERT INTO operation (meter, period, operation, charged, refunded) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (meter, period, operation) DO UPDATE SET charged = charged + excluded.charged, refunded = refunded + excluded.refunded`
+)
+
+func readState(ctx context.Context, tx *transaction, a usage.Admission) (s usage.State, err error) {
+	err = tx.QueryRowContext(ctx, selectState, a.Meter, a.Period().String(), a.Day().String()).Scan(&s.Used, &s.TAT, &s.Today)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -55,26 +68,19 @@ WHERE meter.meter = ?1 AND meter.period = ?2`, a.Meter, a.Period().String(), a.D
 	return s, err
 }
 
-func charge(ctx context.Context, tx *sql.Tx, a usage.Admission, next usage.State) error {
+func charge(ctx context.Context, tx *transaction, a usage.Admission, next usage.State) error {
 	period := a.Period().String()
-	_, meter := tx.ExecContext(ctx, `
-INSERT INTO meter (meter, period, used, tat) VALUES (?, ?, ?, ?)
-ON CONFLICT (meter, period) DO UPDATE SET used = excluded.used, tat = excluded.tat`, a.Meter, period, next.Used, next.TAT)
-	_, day := tx.ExecContext(ctx, `
-INSERT INTO meter_day (meter, day, used) VALUES (?, ?, ?)
-ON CONFLICT (meter, day) DO UPDATE SET used = excluded.used`, a.Meter, a.Day().String(), next.Today)
+	_, meter := tx.ExecContext(ctx, putState, a.Meter, period, next.Used, next.TAT)
+	_, day := tx.ExecContext(ctx, putDay, a.Meter, a.Day().String(), next.Today)
 	return errors.Join(meter, day, addToOperation(ctx, tx, a.Meter, period, a.Operation, a.Units, 0))
 }
 
 // addToOperation counts units of an operation, unless it has no code.
-func addToOperation(ctx context.Context, tx *sql.Tx, meter, period, operation string, charged, refunded int64) error {
+func addToOperation(ctx context.Context, tx *transaction, meter, period, operation string, charged, refunded int64) error {
 	if operation == "" {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `
-INSERT INTO operation (meter, period, operation, charged, refunded) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (meter, period, operation) DO UPDATE SET charged = charged + excluded.charged, refunded = refunded + excluded.refunded`,
-		meter, period, operation, charged, refunded)
+	_, err := tx.ExecContext(ctx, addOperation, meter, period, operation, charged, refunded)
 	return err
 }
 
@@ -84,7 +90,7 @@ func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, er
 		return nil, err
 	}
 	var outcomes []usage.Outcome
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		balance, err := readBalance(ctx, tx, r)
 		if err != nil {
 			return err
@@ -103,7 +109,7 @@ func (s meters) Refund(ctx context.Context, r usage.Refund) ([]usage.Outcome, er
 	return outcomes, nil
 }
 
-func readBalance(ctx context.Context, tx *sql.Tx, r usage.Refund) (b usage.Balance, err error) {
+func readBalance(ctx context.Context, tx *transaction, r usage.Refund) (b usage.Balance, err error) {
 	b = usage.Balance{Done: map[string]bool{}}
 	c, err := readCounts(ctx, tx, r.Meter, r.Period)
 	if err != nil {
@@ -120,7 +126,7 @@ func readBalance(ctx context.Context, tx *sql.Tx, r usage.Refund) (b usage.Balan
 	return b, nil
 }
 
-func giveBack(ctx context.Context, tx *sql.Tx, r usage.Refund, c usage.FailedCall) error {
+func giveBack(ctx context.Context, tx *transaction, r usage.Refund, c usage.FailedCall) error {
 	day, err := c.Day()
 	if err != nil {
 		return err
@@ -139,7 +145,7 @@ WHERE meter = ?3 AND period = ?4`, c.Units, unstarted, r.Meter, period)
 }
 
 func (s meters) AddDenied(ctx context.Context, meter string, p usage.Period, n int64) error {
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		_, err := tx.ExecContext(ctx, `
 INSERT INTO meter (meter, period, denied) VALUES (?, ?, ?)
 ON CONFLICT (meter, period) DO UPDATE SET denied = denied + excluded.denied`, meter, p.String(), n)
@@ -153,7 +159,7 @@ ON CONFLICT (meter, period) DO UPDATE SET denied = denied + excluded.denied`, me
 
 func (s meters) Counts(ctx context.Context, meter string, periods ...usage.Period) ([]usage.Counts, error) {
 	var counts []usage.Counts
-	err := s.db.view(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.view(ctx, func(ctx context.Context, tx *transaction) error {
 		counts = make([]usage.Counts, 0, len(periods))
 		for _, p := range periods {
 			c, err := readCounts(ctx, tx, meter, p)
@@ -170,7 +176,7 @@ func (s meters) Counts(ctx context.Context, meter string, periods ...usage.Perio
 	return counts, nil
 }
 
-func readCounts(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (usage.Counts, error) {
+func readCounts(ctx context.Context, tx *transaction, meter string, p usage.Period) (usage.Counts, error) {
 	c := usage.Counts{Days: map[usage.Day]int64{}, Operations: map[string]usage.OperationCounts{}}
 	err := tx.QueryRowContext(ctx, "SELECT used, refunded, unstarted, denied, tat FROM meter WHERE meter = ? AND period = ?", meter, p.String()).
 		Scan(&c.Used, &c.Refunded, &c.Unstarted, &c.Denied, &c.TAT)
@@ -183,7 +189,7 @@ func readCounts(ctx context.Context, tx *sql.Tx, meter string, p usage.Period) (
 	return c, errors.Join(readDays(ctx, tx, meter, p, c.Days), readOperations(ctx, tx, meter, p, c.Operations))
 }
 
-func readDays(ctx context.Context, tx *sql.Tx, meter string, p usage.Period, into map[usage.Day]int64) error {
+func readDays(ctx context.Context, tx *transaction, meter string, p usage.Period, into map[usage.Day]int64) error {
 	rows, err := tx.QueryContext(ctx, "SELECT day, used FROM meter_day WHERE meter = ? AND day >= ? AND day < ? AND used <> 0",
 		meter, p.Start().Format(time.DateOnly), p.Reset().Format(time.DateOnly))
 	if err != nil {
@@ -205,7 +211,7 @@ func readDays(ctx context.Context, tx *sql.Tx, meter string, p usage.Period, int
 	return rows.Err()
 }
 
-func readOperations(ctx context.Context, tx *sql.Tx, meter string, p usage.Period, into map[string]usage.OperationCounts) error {
+func readOperations(ctx context.Context, tx *transaction, meter string, p usage.Period, into map[string]usage.OperationCounts) error {
 	rows, err := tx.QueryContext(ctx, "SELECT operation, charged, refunded FROM operation WHERE meter = ? AND period = ?", meter, p.String())
 	if err != nil {
 		return err
@@ -224,7 +230,7 @@ func readOperations(ctx context.Context, tx *sql.Tx, meter string, p usage.Perio
 
 // Once inserts a mark, if it is not there.
 func (s meters) Once(ctx context.Context, name string, p usage.Period) (first bool, err error) {
-	err = s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		done, err := tx.ExecContext(ctx, "INSERT INTO once (name, period) VALUES (?, ?) ON CONFLICT DO NOTHING", name, p.String())
 		if err != nil {
 			return err
@@ -241,7 +247,7 @@ func (s meters) Once(ctx context.Context, name string, p usage.Period) (first bo
 
 // Again removes the mark.
 func (s meters) Again(ctx context.Context, name string, p usage.Period) error {
-	err := s.db.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.update(ctx, func(ctx context.Context, tx *transaction) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM once WHERE name = ? AND period = ?", name, p.String())
 		return err
 	})

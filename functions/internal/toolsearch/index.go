@@ -11,8 +11,9 @@ package toolsearch
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
+
+	"sekisho/functions/internal/lazy"
 )
 
 // Document is what is known of one tool.
@@ -37,7 +38,7 @@ type field struct {
 var fields = []field{
 	{func(d *Document) string { return d.Name }, 3, 1},
 	{func(d *Document) string { return d.Summary }, 3, 1},
-	{func(d *Document) string { return pathParameter.ReplaceAllString(d.Path, "") }, 1, 1},
+	{func(d *Document) string { return pathParameter().ReplaceAllString(d.Path, "") }, 1, 1},
 	{func(d *Document) string { return d.Description }, 0.5, 0.75},
 }
 
@@ -52,7 +53,7 @@ const (
 	deedCounts = 3
 )
 
-var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
+var pathParameter = lazy.Regexp(`\{[^}]*\}`)
 
 // Index finds documents. It is safe for concurrent use.
 type Index struct {

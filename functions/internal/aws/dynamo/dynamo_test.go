@@ -4,7 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -138,6 +140,27 @@ func TestTablesAreAsDefined(t *testing.T) {
 		if got := aws.ToString(live.TimeToLiveDescription.AttributeName); got != expiresAt {
 			t.Errorf("%s: TTL on %q, want %q", name, got, expiresAt)
 		}
+	}
+}
+
+// TestConnected: the connection is there before the first call, and a store that can't be reached keeps no
+// function from starting.
+func TestConnected(t *testing.T) {
+	asked := make(chan string, 9)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Get("X-Amz-Target")
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	env := boot.Map(map[string]string{
+		"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": server.URL, boot.AccountsTable: "t",
+	})
+	if _, err := Connected(env, boot.AccountsTable); err != nil || len(asked) != 1 || <-asked != "DynamoDB_20120810.GetItem" {
+		t.Errorf("%v, and not one read", err)
+	}
+	server.Close()
+	if s, err := Connected(env, boot.AccountsTable); err != nil || s == nil {
+		t.Errorf("without DynamoDB: %v", err)
 	}
 }
 

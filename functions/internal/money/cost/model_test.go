@@ -168,10 +168,10 @@ func TestDirectByHand(t *testing.T) {
 		gateway string
 		mcp     string
 	}{
-		// 1,000,000 × 1.00 per million; 0.20 + 1,000,000 × 0.5 GB × 0.035 s × 0.0000133334
-		{cost.DirectHTTP, "", "1.000000", "0.433335"},
-		{cost.DirectURL, "", "0.000000", "0.433335"},
-		{cost.DirectURL, "1000000", "0.000000", "0.300001"}, // 0.015 s
+		// 1,000,000 × 1.00 per million; 0.20 + 1,000,000 × 0.25 GB × 0.035 s × 0.0000133334
+		{cost.DirectHTTP, "", "1.000000", "0.316667"},
+		{cost.DirectURL, "", "0.000000", "0.316667"},
+		{cost.DirectURL, "1000000", "0.000000", "0.250000"}, // 0.015 s
 	} {
 		for _, l := range m.Lines(traffic(t, "1000000", c.denied, "", c.via)) {
 			if want, ok := map[string]string{"gateway": c.gateway, "mcp": c.mcp, "authorizer": "0.000000"}[l.Name]; ok && l.USD.FloatString(6) != want {
@@ -183,7 +183,7 @@ func TestDirectByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range m.Lines(traffic(t, "1000000", "", "", cost.DirectURL)) {
-		if l.Name == "mcp" && l.USD.FloatString(6) != "0.866670" { // 0.1 s
+		if l.Name == "mcp" && l.USD.FloatString(6) != "0.533335" { // 0.1 s
 			t.Errorf("a duration that is given is not used: %s", l.USD.FloatString(6))
 		}
 	}
