@@ -39,7 +39,7 @@ func TestNewKeyParses(t *testing.T) {
 // issued and stored. If this fails, every issued key is worthless. Computed with Python's zlib,
 // hashlib and base64.
 func TestKeysOfEarlierReleasesWork(t *testing.T) {
-	random := []byte{255, 248} // left out: 256 is no multiple of 62
+	random := []byte{255, 248} // left out: 256 is not a multiple of 62
 	for i := range 62 {
 		random = append(random, byte(i*37))
 	}
@@ -71,6 +71,13 @@ func TestEveryTypoIsMalformed(t *testing.T) {
 			if _, err := Parse(typo); !errors.Is(err, ErrMalformed) {
 				t.Fatalf("changed byte %d to %q: got %v, want ErrMalformed", i, c, err)
 			}
+		}
+	}
+	// A right checksum makes no digit of what is none.
+	for _, c := range []string{"é"[:1], "_", "\n", "\x80"} {
+		body := text[:Length-checkDigits-1] + c
+		if _, err := Parse(body + checksum(body)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("a key with the digit %q: %v", c, err)
 		}
 	}
 	for _, s := range []string{"", text[:Length-1], text + "0", strings.ToUpper(text), " " + text} {
@@ -127,6 +134,7 @@ func TestFromHeaders(t *testing.T) {
 		{"bearer", map[string][]string{"authorization": {"Bearer k"}}, "k", nil},
 		{"bearer in lower case, padded", map[string][]string{"authorization": {" bearer  k "}}, "k", nil},
 		{"remapped", map[string][]string{"x-amzn-remapped-authorization": {"Bearer k"}}, "k", nil},
+		{"remapped, no scheme", map[string][]string{"x-amzn-remapped-authorization": {"k"}}, "", ErrUnclear},
 		{"basic is not ours", map[string][]string{"authorization": {"Basic k"}}, "", ErrUnclear},
 		{"no scheme", map[string][]string{"authorization": {"k"}}, "", ErrUnclear},
 		{"basic beside a key", map[string][]string{"authorization": {"Basic b"}, "x-api-key": {"k"}}, "k", nil},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -381,13 +382,14 @@ func TestFromEnv(t *testing.T) {
 		t.Fatal(err)
 	}
 	for variable, bad := range map[string]string{
-		boot.Plans: `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
+		contract.FileVariable: filepath.Join(t.TempDir(), "none.json"),
+		boot.Plans:            `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
 		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1", boot.UsagePercent: "-1",
 	} {
 		env := maps.Clone(good)
 		env[variable] = bad
-		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) {
-			t.Errorf("%s=%s: %v; want an error that names it", variable, bad, err)
+		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) && !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s=%s: %v; want an error that names either", variable, bad, err)
 		}
 	}
 	down := errors.New("no such table")

@@ -1,0 +1,157 @@
+// Command mutate puts small faults into the code that decides about money and secrets, one at a
+// time, and runs the package's tests: a fault that no test notices is one that could ship.
+//
+//	mutate [-for 30m] [-only PACKAGE] [-sample N]
+//
+// It prints each survivor with its place and change. One that changes nothing that matters is listed in
+// accepted.txt with the reason; any other makes the run fail.
+//
+// Mutation tools for Go change operators; the faults that were costly here were swallowed errors and
+// changed constants, which those don't make.
+package main
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// scopes are what is changed, the quickest tests first. Files are all of the package's, or those named.
+var scopes = []struct {
+	dir   string
+	files []string
+}{
+	{dir: "functions/internal/apikey"},
+	{dir: "functions/internal/ratelimit"},
+	{dir: "functions/internal/usage"},
+	{dir: "functions/internal/account"},
+	{dir: "functions/internal/brake"},
+	{dir: "functions/internal/handler/settle"},
+	{dir: "functions/internal/handler/authorizer"},
+	{dir: "functions/internal/aws/brake"},
+	{dir: "functions/internal/sqlite", files: []string{"usage.go", "ratelimit.go", "keys.go", "accounts.go"}},
+	{dir: "functions/internal/outbound"},
+	{dir: "functions/internal/aws/dynamo", files: []string{"admit.go", "refund.go", "failure.go", "seen.go", "transact.go", "usage.go"}},
+}
+
+//go:embed accepted.txt
+var acceptedText string
+
+func main() {
+	limit := flag.Duration("for", time.Hour, "`time` to spend; what is left then is not tried")
+	only := flag.String("only", "", "the `package`s whose path holds this")
+	sample := flag.Int("sample", 1, "try each `N`th mutant only")
+	flag.Parse()
+	if err := run(*limit, *only, *sample); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(limit time.Duration, only string, sample int) error {
+	deadline := time.Now().Add(limit)
+	accepted, err := readAccepted(acceptedText)
+	if err != nil {
+		return err
+	}
+	var total tally
+	known := map[string]bool{}
+	for _, scope := range scopes {
+		if !strings.Contains(scope.dir, only) {
+			continue
+		}
+		p, err := load(scope.dir, scope.files)
+		if err != nil {
+			return err
+		}
+		for _, m := range p.mutants {
+			known[m.key] = true
+		}
+		t, err := p.try(deadline, sample, accepted)
+		if err != nil {
+			return fmt.Errorf("%s: %w", scope.dir, err)
+		}
+		fmt.Printf("%-40s %s\n", scope.dir, t)
+		total.add(t)
+	}
+	fmt.Printf("%-40s %s\n", "all", total)
+	for key := range accepted {
+		if only == "" && !known[key] {
+			total.stale++
+			fmt.Println("accepted.txt names a fault that can't be made any more:", key)
+		}
+	}
+	if total.survived > 0 || total.stale > 0 {
+		return fmt.Errorf("%d survive that are not in accepted.txt, and %d of its lines are out of date", total.survived, total.stale)
+	}
+	return nil
+}
+
+// tally counts what became of mutants.
+type tally struct{ made, killed, invalid, accepted, survived, untried, stale int }
+
+func (t *tally) add(o tally) {
+	t.made += o.made
+	t.killed += o.killed
+	t.invalid += o.invalid
+	t.accepted += o.accepted
+	t.survived += o.survived
+	t.untried += o.untried
+	t.stale += o.stale
+}
+
+func (t tally) String() string {
+	return fmt.Sprintf("%4d made, %4d killed, %3d do not build, %3d accepted, %3d survived, %d not tried", t.made, t.killed, t.invalid, t.accepted, t.survived, t.untried)
+}
+
+// readAccepted reads lines of a key, " # " and a reason.
+func readAccepted(text string) (map[string]string, error) {
+	accepted := map[string]string{}
+	for _, line := range strings.Split(text, "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndex(line, " # ")
+		if at < 0 || strings.TrimSpace(line[at+3:]) == "" {
+			return nil, fmt.Errorf("accepted.txt: no reason in %q", line)
+		}
+		accepted[strings.TrimSpace(line[:at])] = strings.TrimSpace(line[at+3:])
+	}
+	return accepted, nil
+}
+
+// load reads a package and makes its mutants.
+func load(dir string, files []string) (*pkg, error) {
+	p := &pkg{dir: dir, text: map[string]string{}}
+	if len(files) == 0 {
+		all, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range all {
+			if !strings.HasSuffix(file, "_test.go") {
+				files = append(files, filepath.Base(file))
+			}
+		}
+	}
+	slices.Sort(files)
+	for _, file := range files {
+		path := filepath.Join(dir, file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		found, err := find(path, string(text))
+		if err != nil {
+			return nil, err
+		}
+		p.text[path] = string(text)
+		p.mutants = append(p.mutants, found...)
+	}
+	return p, nil
+}
