@@ -21,23 +21,36 @@ import (
 	"time"
 )
 
-// scopes are what is changed, the quickest tests first. Files are all of the package's, or those named.
+// scopes are what is changed, the quickest tests first.
 var scopes = []struct {
-	dir   string
+	dir string
+	// files are those changed; all of the package's where none are named.
 	files []string
+	// beside are packages whose tests are run too: a rule is the domain's, and the contract suite
+	// of the stores tests it.
+	beside []string
 }{
 	{dir: "functions/internal/apikey"},
-	{dir: "functions/internal/ratelimit"},
-	{dir: "functions/internal/usage"},
-	{dir: "functions/internal/account"},
 	{dir: "functions/internal/brake"},
-	{dir: "functions/internal/handler/settle"},
-	{dir: "functions/internal/handler/authorizer"},
-	{dir: "functions/internal/aws/brake"},
-	{dir: "functions/internal/sqlite", files: []string{"usage.go", "ratelimit.go", "keys.go", "accounts.go"}},
+	{dir: "functions/internal/account", beside: []string{stores, sqlite}},
+	{dir: "functions/internal/ratelimit", beside: []string{stores, sqlite}},
+	{dir: "functions/internal/usage", beside: []string{stores, settle, authorizer, sqlite}},
+	{dir: "functions/internal/admission", beside: []string{settle, authorizer}},
+	{dir: settle},
+	{dir: authorizer},
 	{dir: "functions/internal/outbound"},
-	{dir: "functions/internal/aws/dynamo", files: []string{"admit.go", "refund.go", "failure.go", "seen.go", "transact.go", "usage.go"}},
+	{dir: "functions/internal/aws/brake"},
+	{dir: sqlite},
+	{dir: dynamo, files: []string{"admit.go", "failure.go", "refund.go", "seen.go", "transact.go", "usage.go"}},
 }
+
+const (
+	stores     = "functions/internal/store/storetest"
+	settle     = "functions/internal/handler/settle"
+	authorizer = "functions/internal/handler/authorizer"
+	sqlite     = "functions/internal/sqlite"
+	dynamo     = "functions/internal/aws/dynamo"
+)
 
 //go:embed accepted.txt
 var acceptedText string
@@ -65,7 +78,7 @@ func run(limit time.Duration, only string, sample int) error {
 		if !strings.Contains(scope.dir, only) {
 			continue
 		}
-		p, err := load(scope.dir, scope.files)
+		p, err := load(scope.dir, scope.files, scope.beside)
 		if err != nil {
 			return err
 		}
@@ -126,8 +139,8 @@ func readAccepted(text string) (map[string]string, error) {
 }
 
 // load reads a package and makes its mutants.
-func load(dir string, files []string) (*pkg, error) {
-	p := &pkg{dir: dir, text: map[string]string{}}
+func load(dir string, files, beside []string) (*pkg, error) {
+	p := &pkg{dir: dir, tests: append([]string{dir}, beside...), text: map[string]string{}}
 	if len(files) == 0 {
 		all, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {

@@ -74,7 +74,10 @@ func (s *source) declaration(d ast.Decl) {
 			v := spec.(*ast.ValueSpec)
 			s.function, s.results = v.Names[0].Name, nil
 			for _, e := range v.Values {
-				s.walk(e, d.Tok == token.CONST)
+				// A second more or less of a time-out makes no fault.
+				if d.Tok != token.CONST || !strings.Contains(s.of(e), "time.") {
+					s.walk(e, d.Tok == token.CONST)
+				}
 			}
 		}
 	}
@@ -117,6 +120,10 @@ func (s *source) walk(root ast.Node, constant bool) {
 		case *ast.Ident:
 			if n.Name == "true" || n.Name == "false" {
 				s.replace(n, strconv.FormatBool(n.Name == "false"))
+			}
+		case *ast.CallExpr:
+			if s.of(n.Fun) == "make" {
+				return false // how much room is made changes nothing
 			}
 		case *ast.ExprStmt:
 			s.statement(n)

@@ -19,9 +19,12 @@ import (
 // pkg is a package and its mutants.
 type pkg struct {
 	dir     string
+	tests   []string          // packages whose tests are run, its own first
 	text    map[string]string // by path
 	mutants []mutant
-	scratch string
+	scratch string // directory
+	// patience is how long each of the tests may take.
+	patience []time.Duration
 }
 
 // chosen is the variable that names the mutant that runs.
@@ -54,15 +57,13 @@ func (p *pkg) try(deadline time.Time, sample int, accepted map[string]string) (t
 	if err != nil {
 		return t, err
 	}
-	binary := filepath.Join(p.scratch, "all")
-	if out, err := p.compile(binary, p.woven(together)); err != nil {
-		return t, fmt.Errorf("compile: %w\n%s", err, out)
+	for i := range p.tests {
+		start := time.Now()
+		if passed, out := p.test(i, "all", 0, 10*time.Minute); !passed {
+			return t, fmt.Errorf("the tests of %s fail without a fault:\n%s", p.tests[i], out)
+		}
+		p.patience = append(p.patience, 5*time.Since(start)+10*time.Second)
 	}
-	start := time.Now()
-	if passed, out := p.test(binary, 0, 10*time.Minute); !passed {
-		return t, fmt.Errorf("the tests fail without a fault:\n%s", out)
-	}
-	patience := 5*time.Since(start) + 10*time.Second
 	for i, m := range p.mutants {
 		number := i + 1
 		if number%sample != 0 {
@@ -73,21 +74,16 @@ func (p *pkg) try(deadline time.Time, sample int, accepted map[string]string) (t
 			t.untried++
 			continue
 		}
-		run := binary
-		if _, ok := together[number]; !ok {
-			run = filepath.Join(p.scratch, "one")
-			if _, err := p.compile(run, p.alone(number)); err != nil {
-				t.invalid++
-				continue
-			}
-		}
-		passed, _ := p.test(run, number, patience)
+		_, live := together[number]
+		survived, err := p.survives(number, live)
 		switch _, known := accepted[m.key]; {
-		case !passed && known:
+		case err != nil:
+			t.invalid++
+		case !survived && known:
 			t.stale++
 			fmt.Println("accepted.txt names a fault that is noticed now:", m.key)
 			fallthrough
-		case !passed:
+		case !survived:
 			t.killed++
 		case known:
 			t.accepted++
@@ -97,6 +93,23 @@ func (p *pkg) try(deadline time.Time, sample int, accepted map[string]string) (t
 		}
 	}
 	return t, nil
+}
+
+// survives runs the tests on a mutant, until some fail. The error is the compiler's.
+func (p *pkg) survives(number int, live bool) (bool, error) {
+	set := "all"
+	for i := range p.tests {
+		if !live {
+			set = "one"
+			if out, err := p.compile(i, set, p.alone(number)); err != nil {
+				return false, fmt.Errorf("%w: %s", err, out)
+			}
+		}
+		if passed, _ := p.test(i, set, number, p.patience[i]); !passed {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // together are the mutants that can be compiled into one binary. Where the compiler complains of a line,
@@ -109,7 +122,7 @@ func (p *pkg) together() (map[int]mutant, error) {
 		}
 	}
 	for range 20 {
-		out, err := p.compile(filepath.Join(p.scratch, "all"), p.woven(live))
+		out, err := p.compileAll(live)
 		if err == nil {
 			return live, nil
 		}
@@ -128,6 +141,15 @@ func (p *pkg) together() (map[int]mutant, error) {
 		}
 	}
 	return nil, errors.New("compile: no set of mutants builds")
+}
+
+func (p *pkg) compileAll(live map[int]mutant) (string, error) {
+	for i := range p.tests {
+		if out, err := p.compile(i, "all", p.woven(live)); err != nil {
+			return out, err
+		}
+	}
+	return "", nil
 }
 
 var complaint = regexp.MustCompile(`(?m)([a-z0-9_]+\.go):(\d+):\d+`)
@@ -156,8 +178,13 @@ func (p *pkg) alone(number int) map[string]string {
 	return map[string]string{m.file: text[:m.start] + m.before + text[m.end:]}
 }
 
-// compile builds the tests with files in the place of the package's own.
-func (p *pkg) compile(binary string, files map[string]string) (string, error) {
+// binary is where the tests of a package are, built with a set of mutants.
+func (p *pkg) binary(test int, set string) string {
+	return filepath.Join(p.scratch, fmt.Sprint(set, test))
+}
+
+// compile builds the tests of a package with files in the place of the mutants' own.
+func (p *pkg) compile(test int, set string, files map[string]string) (string, error) {
 	replace := map[string]string{}
 	put := func(path, text string) error {
 		full, err := filepath.Abs(path)
@@ -184,18 +211,18 @@ func (p *pkg) compile(binary string, files map[string]string) (string, error) {
 	if err := os.WriteFile(list, overlay, 0o644); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-p=1", "-overlay", list, "-o", binary, "./"+p.dir).CombinedOutput()
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-p=1", "-overlay", list, "-o", p.binary(test, set), "./"+p.tests[test]).CombinedOutput()
 	return string(out), err
 }
 
 var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 
 // test says whether the tests pass. One that hangs has noticed.
-func (p *pkg) test(binary string, number int, patience time.Duration) (passed bool, out string) {
+func (p *pkg) test(test int, set string, number int, patience time.Duration) (passed bool, out string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout="+patience.String())
-	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), chosen+"="+strconv.Itoa(number))
+	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+patience.String())
+	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number))
 	// What the tests started ends with them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -28,6 +28,28 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+func TestEqualSettings(t *testing.T) {
+	s := Settings{DisabledCategories: []string{"postal", "calendar", "postal"}, DisabledTools: []string{"convert.era"}}
+	for _, c := range []struct {
+		categories, tools string
+		want              bool
+	}{
+		{"calendar postal", "convert.era", true},
+		{"postal calendar", "convert.era convert.era", true},
+		{"calendar", "convert.era", false},
+		{"calendar postal", "convert.units", false},
+		{"calendar postal", "", false},
+	} {
+		other := Settings{DisabledCategories: strings.Fields(c.categories), DisabledTools: strings.Fields(c.tools)}
+		if s.Equal(other) != c.want || other.Equal(s) != c.want {
+			t.Errorf("%v equals %v: %t, want %t", s, other, !c.want, c.want)
+		}
+	}
+	if s.DisabledCategories[0] != "postal" {
+		t.Errorf("the comparison sorted what it was given: %v", s.DisabledCategories)
+	}
+}
+
 // oneKey is a store that knows one key and counts how often it is asked.
 type oneKey struct {
 	Store
