@@ -447,3 +447,52 @@ func TestFailsClosed(t *testing.T) {
 		}
 	}
 }
+
+// FuzzEvent: whatever API Gateway hands over, nobody passes without the key, and every answer is one
+// of the three that API Gateway knows.
+func FuzzEvent(f *testing.F) {
+	for _, resource := range []string{"/v1/postal/{postal_code}", "/v1/user/usage", "/mcp", "/v2", ""} {
+		for _, key := range []string{secret, "Bearer " + secret, ""} {
+			raw, err := json.Marshal(request{HTTPMethod: "GET", Resource: resource, Headers: map[string]string{"X-Api-Key": key}, MethodArn: "arn"})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(raw))
+		}
+	}
+	f.Add(`{"httpMethod":"POST","resource":"/v1/external/publications","multiValueHeaders":{"x-api-key":null,"AUTHORIZATION":["bearer sekisho_secret",""]}}`)
+	f.Fuzz(func(t *testing.T, payload string) {
+		var e request
+		if json.Unmarshal([]byte(payload), &e) != nil {
+			t.Skip()
+		}
+		h, g, logged := setUp(t)
+		out, err := h.Handle(t.Context(), e)
+		switch {
+		case err != nil && err.Error() != "Unauthorized" && err != errUndecided:
+			t.Errorf("%s: %v", payload, err)
+		case err == nil && (len(out.PolicyDocument.Statement) != 1 || out.PrincipalID == ""):
+			t.Errorf("%s: %+v", payload, out)
+		}
+		sent := false
+		for _, headers := range []map[string][]string{e.MultiValueHeaders, single(e.Headers)} {
+			for _, values := range headers {
+				sent = sent || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) })
+			}
+		}
+		if !sent && (err == nil || len(g.asked) != 0) {
+			t.Errorf("%s passes without a key: %+v, the gate was asked %v", payload, out.PolicyDocument, g.asked)
+		}
+		if strings.Contains(logged.String(), secret) && !strings.Contains(e.Resource+e.HTTPMethod, secret) {
+			t.Errorf("the log holds the key: %s", logged)
+		}
+	})
+}
+
+func single(headers map[string]string) map[string][]string {
+	all := map[string][]string{}
+	for name, value := range headers {
+		all[name] = []string{value}
+	}
+	return all
+}
