@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,9 @@ func TestEqualSettings(t *testing.T) {
 		if s.Equal(other) != c.want || other.Equal(s) != c.want {
 			t.Errorf("%v equals %v: %t, want %t", s, other, !c.want, c.want)
 		}
+	}
+	if empty := (Settings{DisabledCategories: []string{}, DisabledTools: []string{}}).Normalize(); !reflect.DeepEqual(empty, Settings{}) {
+		t.Errorf("no names are %#v in one form and nil in the other", empty)
 	}
 	if s.DisabledCategories[0] != "postal" {
 		t.Errorf("the comparison sorted what it was given: %v", s.DisabledCategories)
