@@ -152,6 +152,9 @@ func load(dir string, files, beside []string) (*pkg, error) {
 			}
 		}
 	}
+	if own, _ := filepath.Glob(filepath.Join(dir, "*_test.go")); len(own) == 0 {
+		p.tests = beside
+	}
 	slices.Sort(files)
 	for _, file := range files {
 		path := filepath.Join(dir, file)

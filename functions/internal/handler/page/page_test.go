@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"path"
 	"regexp"
-	"sekisho/functions/internal/gateway"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/clientconfig"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 )
 
 // env of the function that get builds.
