@@ -320,6 +320,40 @@ func TestBrakedCallsAreCounted(t *testing.T) {
 	}
 }
 
+// TestLogLine: what operators see of a decision. The ID of a request is in it only if no client could
+// have chosen it.
+func TestLogLine(t *testing.T) {
+	const id = "6e1f3c0a-1111-4222-8333-0123456789ab"
+	for name, c := range map[string]struct {
+		change func(*Handler, *request)
+		want   map[string]any
+	}{
+		"allowed":   {func(*Handler, *request) {}, map[string]any{"level": "debug", "verdict": "allowed", "operation": "postal.lookup", "key_id": "key_a", "request_id": id}},
+		"no key":    {func(_ *Handler, e *request) { e.Headers = nil }, map[string]any{"level": "info", "verdict": "no_key", "operation": "postal.lookup", "key_id": "", "request_id": id}},
+		"wrong key": {func(_ *Handler, e *request) { e.Headers["X-Api-Key"] = "other" }, map[string]any{"level": "info", "verdict": "not_found", "key_id": ""}},
+		"revoked": {func(h *Handler, _ *request) {
+			h.Gate.Keys = keys{key: account.Key{ID: "key_a"}, err: account.ErrInactive}
+		}, map[string]any{"level": "info", "verdict": "inactive", "key_id": "key_a"}},
+		"store down":  {func(h *Handler, _ *request) { h.Gate.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
+		"a key as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
+	} {
+		h, _, logged := setUp(t)
+		e := event()
+		e.RequestContext.RequestID = id
+		c.change(h, &e)
+		_, _ = h.Handle(t.Context(), e)
+		var line map[string]any
+		if err := json.Unmarshal(logged.Bytes(), &line); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, logged)
+		}
+		for field, want := range c.want {
+			if line[field] != want {
+				t.Errorf("%s: %s is %v, want %v", name, field, line[field], want)
+			}
+		}
+	}
+}
+
 func TestUnauthorized(t *testing.T) {
 	for name, change := range map[string]func(*Handler, *request){
 		"no key":      func(_ *Handler, e *request) { e.Headers = nil },
