@@ -456,6 +456,25 @@ func TestOffline(t *testing.T) {
 		}
 		want("off", false)
 	}
+	for name, do := range map[string]func() error{
+		"on":     func() error { return o.On(t.Context(), cause) },
+		"status": func() error { _, err := o.Status(t.Context()); return err },
+	} {
+		w.fail = func(string) error { return errDown }
+		if err := do(); !errors.Is(err, errDown) {
+			t.Errorf("%s without a state: %v", name, err)
+		}
+	}
+	w.fail = func(call string) error {
+		if strings.HasPrefix(call, "save") {
+			return ErrChanged
+		}
+		return nil
+	}
+	if err := o.On(t.Context(), cause); !errors.Is(err, errRaces) {
+		t.Errorf("others are always first: %v", err)
+	}
+	w.fail = nil
 	w.reset() // the service starts with what it is configured with
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -484,9 +503,46 @@ func TestStatus(t *testing.T) {
 	if !status.On || status.State != "on" || status.Why != cause.Text || status.Since == nil || !slices.Equal(got, want) {
 		t.Errorf("status %+v with %q, want %q", status, got, want)
 	}
-	w.fail = func(string) error { return errDown }
-	if _, err := b.Status(t.Context()); !errors.Is(err, errDown) {
-		t.Errorf("error %v", err)
+	for _, call := range []string{"load", "read stage", "read mcp", "read throttles"} {
+		w.fail = func(c string) error {
+			if c == call {
+				return errDown
+			}
+			return nil
+		}
+		if _, err := b.Status(t.Context()); !errors.Is(err, errDown) {
+			t.Errorf("%s fails: %v", call, err)
+		}
+	}
+}
+
+// TestDescribe: the state in words, from what was recorded and what callers are told.
+func TestDescribe(t *testing.T) {
+	released := State{ReleasedAt: began, Previous: map[string]int{"mcp": 3}}
+	on := State{Phase: On, Since: began, Cause: cause, Previous: map[string]int{"mcp": 3}}
+	for _, c := range []struct {
+		state                     State
+		live                      bool
+		words, why                string
+		since, releasedAt, before bool
+	}{
+		{State{}, false, "off", "", false, false, false},
+		{released, false, "off", "", false, true, false},
+		{State{}, true, "on", "The stage variables say so, but no reason was recorded.", false, false, false},
+		{on, true, "on", cause.Text, true, false, true},
+		{on, false, ReleasedElsewhere, cause.Text, true, false, true},
+		{State{Phase: Braking, Cause: cause}, false, "braking", cause.Text, true, false, false},
+	} {
+		s := c.state.Describe(c.live)
+		if s.On != c.live || s.State != c.words || s.Why != c.why || (s.Since != nil) != c.since || (s.ReleasedAt != nil) != c.releasedAt {
+			t.Errorf("%+v, live %t: %+v, want %+v", c.state, c.live, s, c)
+		}
+		if (c.state.before("mcp") != nil) != c.before {
+			t.Errorf("%+v: before %v", c.state, c.state.before("mcp"))
+		}
+	}
+	if StateName(true) != "braked" || StateName(false) != "open" || ByHand("").Text != "Put on by hand, with sekisho brake on." {
+		t.Errorf("%s, %s, %q", StateName(true), StateName(false), ByHand("").Text)
 	}
 }
 

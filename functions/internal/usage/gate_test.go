@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -141,6 +142,42 @@ func TestWholeSeconds(t *testing.T) {
 		if got := WholeSeconds(wait); got != want {
 			t.Errorf("%s: %s, want %s", wait, got, want)
 		}
+	}
+}
+
+// TestABusyMeterIsLeftAlone for a moment: it is no denial by a limit, so nothing is said of quotas.
+func TestABusyMeterIsLeftAlone(t *testing.T) {
+	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{})
+	w.store.answer = func(Admission) (Decision, error) { return Decision{}, fmt.Errorf("write: %w", ErrBusy) }
+	for range 2 {
+		if g := w.ask(t, 1, PerMonth(50)); g.Admitted || g.Refused != Busy || g.Wait != RetryBusy || g.Quotas() != nil {
+			t.Errorf("%+v", g)
+		}
+	}
+	w.wantAsked(t, 1, "busy")
+	w.clock = w.clock.Add(RetryBusy)
+	w.store.answer = atState(State{})
+	if g := w.ask(t, 1, PerMonth(50)); !g.Admitted {
+		t.Errorf("after the moment: %+v", g)
+	}
+}
+
+func TestGateRemembersDenialsOnly(t *testing.T) {
+	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{})
+	for range 3 {
+		w.ask(t, 1, PerMonth(50))
+	}
+	w.wantAsked(t, 3, "admitted")
+	if len(w.denied) != 0 {
+		t.Errorf("what was admitted is remembered: %v", w.denied)
+	}
+	w = newWorld(t, "2026-11-15T00:00:00Z", 0, State{Used: 50})
+	for range 3 {
+		w.ask(t, 1, PerMonth(50))
+	}
+	w.wantAsked(t, 3, "denied, without a memory")
+	if len(w.denied) != 0 {
+		t.Errorf("a gate without a memory remembers %v", w.denied)
 	}
 }
 
