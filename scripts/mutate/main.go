@@ -1,7 +1,7 @@
 // Command mutate puts small faults into the code that decides about money and secrets, one at a
 // time, and runs the package's tests: a fault that no test notices is one that could ship.
 //
-//	mutate [-for 30m] [-only PACKAGE] [-sample N]
+//	mutate [-for 30m] [-only PACKAGE] [-match REGEXP] [-sample N]
 //
 // It prints each survivor with its place and change. One that changes nothing that matters is listed in
 // accepted.txt with the reason; any other makes the run fail.
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,15 +59,20 @@ var acceptedText string
 func main() {
 	limit := flag.Duration("for", time.Hour, "`time` to spend; what is left then is not tried")
 	only := flag.String("only", "", "the `package`s whose path holds this")
+	match := flag.String("match", "", "the mutants whose line in accepted.txt would match this `regexp`")
 	sample := flag.Int("sample", 1, "try each `N`th mutant only")
 	flag.Parse()
-	if err := run(*limit, *only, *sample); err != nil {
+	if err := run(*limit, *only, *match, *sample); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(limit time.Duration, only string, sample int) error {
+func run(limit time.Duration, only, match string, sample int) error {
+	wanted, err := regexp.Compile(match)
+	if err != nil {
+		return err
+	}
 	deadline := time.Now().Add(limit)
 	accepted, err := readAccepted(acceptedText)
 	if err != nil {
@@ -85,7 +91,7 @@ func run(limit time.Duration, only string, sample int) error {
 		for _, m := range p.mutants {
 			known[m.key] = true
 		}
-		t, err := p.try(deadline, sample, accepted)
+		t, err := p.try(deadline, func(number int, key string) bool { return number%sample == 0 && wanted.MatchString(key) }, accepted)
 		if err != nil {
 			return fmt.Errorf("%s: %w", scope.dir, err)
 		}

@@ -95,6 +95,9 @@ func (s *source) walk(root ast.Node, constant bool) {
 			s.walk(n.Body, false)
 			s.results = s.results[:len(s.results)-1]
 			return false
+		case *ast.KeyValueExpr: // another key is another table
+			s.walk(n.Value, constant)
+			return false
 		case *ast.ArrayType:
 			s.walk(n.Elt, constant)
 			return false // its length

@@ -48,7 +48,7 @@ func mutant(number int) bool {
 `
 
 // try runs the tests on each mutant until the deadline.
-func (p *pkg) try(deadline time.Time, sample int, accepted map[string]string) (t tally, err error) {
+func (p *pkg) try(deadline time.Time, wanted func(number int, key string) bool, accepted map[string]string) (t tally, err error) {
 	if p.scratch, err = os.MkdirTemp("", "mutate"); err != nil {
 		return t, err
 	}
@@ -66,7 +66,7 @@ func (p *pkg) try(deadline time.Time, sample int, accepted map[string]string) (t
 	}
 	for i, m := range p.mutants {
 		number := i + 1
-		if number%sample != 0 {
+		if !wanted(number, m.key) {
 			continue
 		}
 		t.made++
