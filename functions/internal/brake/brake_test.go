@@ -465,14 +465,16 @@ func TestOffline(t *testing.T) {
 			t.Errorf("%s without a state: %v", name, err)
 		}
 	}
-	w.fail = func(call string) error {
-		if strings.HasPrefix(call, "save") {
-			return ErrChanged
+	for _, c := range []struct{ fails, want error }{{ErrChanged, errRaces}, {errDown, errDown}} {
+		w.fail = func(call string) error {
+			if strings.HasPrefix(call, "save") {
+				return c.fails
+			}
+			return nil
 		}
-		return nil
-	}
-	if err := o.On(t.Context(), cause); !errors.Is(err, errRaces) {
-		t.Errorf("others are always first: %v", err)
+		if err := o.On(t.Context(), cause); !errors.Is(err, c.want) {
+			t.Errorf("saving fails with %v: %v", c.fails, err)
+		}
 	}
 	w.fail = nil
 	w.reset() // the service starts with what it is configured with

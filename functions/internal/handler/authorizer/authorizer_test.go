@@ -409,7 +409,10 @@ func TestFromEnv(t *testing.T) {
 	}
 	open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, nil }
 	start := func(env map[string]string, open store.Open) error {
-		_, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		f, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		if (f == nil) != (err != nil) {
+			t.Errorf("function %v comes with %v", f, err)
+		}
 		return err
 	}
 	if err := start(good, open); err != nil {

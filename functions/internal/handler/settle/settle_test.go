@@ -250,7 +250,10 @@ func TestFromEnv(t *testing.T) {
 		open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, fails["store"] }
 		topic := func(_ boot.Env, variable string) (Publisher, error) { return nil, fails[variable] }
 		admissions := func(_ boot.Env, variable string) (Admissions, error) { return nil, fails[variable] }
-		_, err := FromEnv(open, Platform{topic, admissions})(boot.Runtime{Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		f, err := FromEnv(open, Platform{topic, admissions})(boot.Runtime{Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		if (f == nil) != (err != nil) {
+			t.Errorf("function %v comes with %v", f, err)
+		}
 		return err
 	}
 	if err := start(nil); err != nil {
@@ -380,12 +383,11 @@ func TestBadRecordsAreLeftAndLogged(t *testing.T) {
 }
 
 func TestForeignDeliveries(t *testing.T) {
-	m := newMemory()
-	h, _ := handler(m)
 	for _, data := range []string{"", "!", base64.StdEncoding.EncodeToString([]byte("no gzip"))} {
+		h, logs := handler(newMemory())
 		event := events.CloudwatchLogsEvent{AWSLogs: events.CloudwatchLogsRawData{Data: data}}
-		if err := h.Handle(t.Context(), event); err != nil {
-			t.Errorf("%q: %v", data, err)
+		if err := h.Handle(t.Context(), event); err != nil || logs.FilterLevelExact(zap.ErrorLevel).Len() != 1 || logs.Len() != 1 {
+			t.Errorf("%q: %v, logged %v", data, err, logs.All())
 		}
 	}
 }
