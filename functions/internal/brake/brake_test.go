@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -440,6 +441,9 @@ func TestOffline(t *testing.T) {
 		}
 		want("braking", true)
 	}
+	if w.state.Version != 1 {
+		t.Errorf("asked for again, it was put on anew: %+v", w.state)
+	}
 	if w.braked {
 		t.Error("asking alone braked")
 	}
@@ -450,17 +454,32 @@ func TestOffline(t *testing.T) {
 	if len(w.told) != 1 || !strings.Contains(w.told[0], "Put on by hand: drill") {
 		t.Errorf("finance was told %q", w.told)
 	}
+	asked := w.state
+	if err := o.On(t.Context(), ByHand("again")); err != nil || !reflect.DeepEqual(w.state, asked) {
+		t.Errorf("asked for while it is on: %v, %+v, before %+v", err, w.state, asked)
+	}
+	if s, err := o.Status(t.Context()); err != nil || len(s.Functions) != 4 || optional(s.Functions[1].Before) != "5" || s.Functions[1].Now != nil {
+		t.Errorf("%+v, %v; want what each function had", s, err)
+	}
 	for range 2 {
 		if err := o.Off(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want("off", false)
 	}
+	if w.state.Version != asked.Version+1 {
+		t.Errorf("released twice: version %d after %d", w.state.Version, asked.Version)
+	}
 	for name, do := range map[string]func() error{
 		"on":     func() error { return o.On(t.Context(), cause) },
 		"status": func() error { _, err := o.Status(t.Context()); return err },
 	} {
-		w.fail = func(string) error { return errDown }
+		w.fail = func(call string) error {
+			if call == "load" {
+				return errDown
+			}
+			return nil
+		}
 		if err := do(); !errors.Is(err, errDown) {
 			t.Errorf("%s without a state: %v", name, err)
 		}
@@ -553,6 +572,24 @@ func optional(n *int) string {
 		return "-"
 	}
 	return fmt.Sprint(*n)
+}
+
+// TestSays: the stage says "braked" when all variables of that state do, whatever others it has.
+func TestSays(t *testing.T) {
+	states := map[string]map[string]string{"braked": {"a": "1", "b": "2"}, "open": {"a": "0", "b": "0"}}
+	for _, c := range []struct {
+		live map[string]string
+		want bool
+	}{
+		{map[string]string{"a": "1", "b": "2", "own": "x"}, true}, {map[string]string{"a": "1", "b": "0"}, false}, {map[string]string{"a": "0", "b": "2"}, false}, {nil, false},
+	} {
+		if got := Says(c.live, states); got != c.want {
+			t.Errorf("%v: %t", c.live, got)
+		}
+	}
+	if Says(map[string]string{"a": "1"}, nil) || !Says(map[string]string{"a": "1"}, map[string]map[string]string{"braked": {"a": "1"}}) {
+		t.Error("a contract without the states is never braked, and one variable is enough")
+	}
 }
 
 // TestMessageToFinance compares the announcement with the recorded one.

@@ -97,6 +97,15 @@ func TestWhatDoesNotBrake(t *testing.T) {
 	}
 }
 
+func TestDollars(t *testing.T) {
+	for text, want := range map[string]float64{"$0": 0, "$0.50": 0.5, " $1,234.50 ": 1234.5, "1": -1, "$-1": -1, "$Inf": -1, "$NaN": -1, "$": -1, "": -1} {
+		n, ok := dollars(text)
+		if ok != (want >= 0) || ok && n != want {
+			t.Errorf("%q: %v, %t; want %v", text, n, ok, want)
+		}
+	}
+}
+
 func TestTidy(t *testing.T) {
 	long := strings.Repeat("京", 600)
 	for text, want := range map[string]string{
