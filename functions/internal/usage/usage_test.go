@@ -1,6 +1,8 @@
 package usage
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 )
@@ -160,5 +162,27 @@ func TestRefundsThatCantBe(t *testing.T) {
 	}
 	if _, err := (FailedCall{AdmissionID: "adm_"}).Day(); err == nil {
 		t.Error("the day of what is no admission")
+	}
+}
+
+// TestAdmissionIDsAreRandom in all 48 bits after the time, and what has another digit is none.
+func TestAdmissionIDsAreRandom(t *testing.T) {
+	now := at(t, "2026-11-30T12:00:00Z")
+	var set [12]byte
+	for range 200 {
+		raw, err := idEncoding.DecodeString(strings.TrimPrefix(NewAdmissionID(now), AdmissionIDPrefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range set {
+			set[i] |= raw[i]
+		}
+	}
+	if !bytes.Equal(set[6:], bytes.Repeat([]byte{0xff}, 6)) {
+		t.Errorf("bits that are never set: %08b", set[6:])
+	}
+	id := NewAdmissionID(now)
+	if _, ok := AdmissionTime(id[:len(id)-1] + "z"); ok {
+		t.Error("z is taken for a digit")
 	}
 }
