@@ -288,6 +288,14 @@ func TestQuotas(t *testing.T) {
 			t.Errorf("%+v, want %+v", got[i], want[i])
 		}
 	}
+	if full := limits.Quotas(State{}, now)[2]; full.Remaining != 10 || full.Reset != 0 {
+		t.Errorf("a full bucket: %+v", full)
+	}
+	// On the last day of a month, both reset at once: the month is what is used up.
+	last := Admission{At: now, Units: 1, Limits: limits}
+	if _, d := last.Decide(State{Used: 1000, Today: 200}); d.Refused != Monthly || d.Wait != time.Minute {
+		t.Errorf("month and day used up: %+v", d)
+	}
 	if none := NoLimits.Quotas(State{Used: 5}, now); len(none) != 0 {
 		t.Errorf("%+v without limits", none)
 	}
