@@ -1,4 +1,4 @@
-.PHONY: up build test prove test-aws interop lint fmt generate bench fuzz clean
+.PHONY: up build test prove test-aws interop lint fmt generate bench fuzz mutate vuln sbom clean
 
 # Run the whole service on this machine. Options: make up UP="--plan demo=50".
 UP ?=
@@ -48,6 +48,20 @@ bench:
 FUZZTIME ?= 10s
 fuzz:
 	scripts/fuzz $(FUZZTIME)
+
+# Small faults in what decides about money and secrets, one at a time: do the tests notice? Options:
+# make mutate MUTATE="-only apikey -for 10m".
+MUTATE ?=
+mutate:
+	SEKISHO_MOTO_SERVER=$$(scripts/moto) go run ./scripts/mutate $(MUTATE)
+
+# Known vulnerabilities of what is called. Exit code 3 of scripts/vuln is a finding.
+vuln:
+	scripts/vuln
+
+# What is linked into each function and the program, with licences, in dist/sbom.
+sbom:
+	go run ./scripts/sbom dist/sbom "$$(scripts/version)"
 
 clean:
 	rm -rf bin dist .cache

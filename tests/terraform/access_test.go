@@ -78,6 +78,57 @@ func checkKey(p planned) (problems []string) {
 	return problems
 }
 
+// checkTopics: who may publish to which topic. Without a condition, anybody's budget could be pointed
+// at ours.
+func checkTopics(p planned) (problems []string) {
+	const ours = "123456789012"
+	type statement struct {
+		Effect    string
+		Principal map[string]string
+		Action    string
+		Resource  string
+		Condition map[string]map[string]string
+	}
+	publish := func(topic string, principal map[string]string, condition map[string]map[string]string) statement {
+		return statement{"Allow", principal, "sns:Publish", "arn:aws:sns:us-east-1:" + ours + ":sekisho-dev-" + topic, condition}
+	}
+	service := func(topic, name string) statement {
+		return publish(topic, map[string]string{"Service": name + ".amazonaws.com"}, map[string]map[string]string{"StringEquals": {"aws:SourceAccount": ours}})
+	}
+	want := map[string][]statement{
+		"this":       {service("money", "budgets"), service("money", "cloudwatch"), service("money", "costalerts")},
+		"operations": {service("operations", "cloudwatch")},
+		"usage": {publish("usage", map[string]string{"AWS": "*"},
+			map[string]map[string]string{"ArnEquals": {"aws:PrincipalArn": "arn:aws:iam::" + ours + ":role/sekisho-dev-settle"}})},
+	}
+	topics := 0
+	for address, resource := range p.plan.ResourcePlannedValuesMap {
+		if resource.Type == "aws_sns_topic" {
+			topics++
+			if resource.AttributeValues["kms_master_key_id"] == nil && !p.unknown(address, "kms_master_key_id") {
+				problems = append(problems, address+" is not encrypted")
+			}
+		}
+	}
+	if topics != len(want) {
+		problems = append(problems, fmt.Sprintf("there are %d topics, want %d", topics, len(want)))
+	}
+	for name, statements := range want {
+		policy, _ := p.value("module.sekisho.module.alerts.aws_sns_topic_policy."+name, "policy").(string)
+		var document struct{ Statement []statement }
+		if err := json.Unmarshal([]byte(policy), &document); err != nil {
+			problems = append(problems, fmt.Sprintf("topic %s: %v: %q", name, err, policy))
+		}
+		slices.SortFunc(document.Statement, func(a, b statement) int {
+			return strings.Compare(a.Principal["Service"], b.Principal["Service"])
+		})
+		if !reflect.DeepEqual(document.Statement, statements) {
+			problems = append(problems, fmt.Sprintf("topic %s may be published to by %+v, want %+v", name, document.Statement, statements))
+		}
+	}
+	return problems
+}
+
 // untaggable are the resources that AWS can't tag, or that provider version 5 can't.
 var untaggable = []string{
 	"aws_api_gateway_base_path_mapping", "aws_api_gateway_deployment", "aws_api_gateway_method_settings", "aws_cloudwatch_dashboard",

@@ -34,6 +34,7 @@ var checks = map[string]func(p planned) []string{
 	"permissions":       checkPermissions,
 	"roles":             checkRoles,
 	"key":               checkKey,
+	"topics":            checkTopics,
 	"alarms":            checkAlarms,
 	"money":             checkMoney,
 	"tags":              checkTags,
@@ -329,6 +330,9 @@ func checkPermissions(p planned) (problems []string) {
 			if resource.AttributeValues["source_arn"] == nil && !p.unknown(address, "source_arn") {
 				problems = append(problems, address+" has no source_arn: any account's "+resource.AttributeValues["principal"].(string)+" could invoke")
 			}
+			if topic := resource.AttributeValues["source_arn"]; address == brakeModule+"aws_lambda_permission.this" && topic != "arn:aws:sns:us-east-1:123456789012:sekisho-dev-money" {
+				problems = append(problems, fmt.Sprintf("the brake is started by %v", topic))
+			}
 			have = append(have, fmt.Sprintf("%s %s", strings.TrimPrefix(resource.AttributeValues["function_name"].(string), "sekisho-dev-"), resource.AttributeValues["principal"]))
 		}
 	}
@@ -535,7 +539,9 @@ func checkFunctions(p planned) (problems []string) {
 	return problems
 }
 
-// checkTables compares with the tables that the DynamoDB store's own tests run on.
+// checkTables compares with the tables that the DynamoDB store's own tests run on. They are
+// encrypted. The terraform.tfvars of envs/dev turns off what keeps and backs up their items; that it is
+// on otherwise, the root's own tests and the module's look at.
 func checkTables(p planned) (problems []string) {
 	want := map[string]dynamo.Table{"accounts": dynamo.Accounts, "usage": dynamo.Usage}
 	have := map[string]dynamo.Table{}
@@ -559,6 +565,15 @@ func checkTables(p planned) (problems []string) {
 			made.TTL = ttl.(map[string]any)["attribute_name"].(string)
 		}
 		have[resource.Index.(string)] = made
+		for block, want := range map[string]bool{"point_in_time_recovery": false, "server_side_encryption": true} {
+			blocks, _ := values[block].([]any)
+			if len(blocks) != 1 || blocks[0].(map[string]any)["enabled"] != want {
+				problems = append(problems, fmt.Sprintf("tables: %v of %v is %v", block, resource.Index, blocks))
+			}
+		}
+		if values["deletion_protection_enabled"] != false {
+			problems = append(problems, fmt.Sprintf("tables: deletion protection of %v is %v", resource.Index, values["deletion_protection_enabled"]))
+		}
 	}
 	if !maps.Equal(have, want) {
 		problems = append(problems, fmt.Sprintf("tables: %v, want %v, which the store is tested with", have, want))

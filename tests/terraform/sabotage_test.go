@@ -115,12 +115,72 @@ var sabotages = []struct {
 	{
 		name: "a budget that tells while little is spent", file: "modules/alerts/main.tf",
 		before: `comparison_operator        = "GREATER_THAN"`, after: `comparison_operator        = "LESS_THAN"`,
-		check: "money", notice: "the budget tells at LESS_THAN 50 PERCENTAGE",
+		check: "money", notice: "the budget tells at LESS_THAN 50 ",
 	},
 	{
 		name: "anomalies of one exact size", file: "modules/alerts/main.tf",
 		before: `["GREATER_THAN_OR_EQUAL"]`, after: `["EQUALS"]`,
 		check: "money", notice: "anomalies are told IMMEDIATE from ",
+	},
+	{
+		name: "a topic that anybody's budget may publish to", file: "modules/alerts/main.tf",
+		before: "      Resource  = local.topic\n      Condition = local.same_account\n", after: "      Resource  = local.topic\n",
+		check: "topics", notice: "topic this may be published to by ",
+	},
+	{
+		name: "an integration that outlives the gateway's patience", file: "modules/api/contract.tf",
+		before: ": local.timeout_s * 1000", after: ": local.timeout_s * 1000 - 1000",
+		check: "integrations", notice: ", want POST and 29000 ms",
+	},
+	{
+		name: "an operation without a key", file: stack.Contract,
+		before: `"/v1/postal/{postal_code}":{"get":{`, after: `"/v1/postal/{postal_code}":{"get":{"security":[],`,
+		check: "open routes", notice: `"GET /v1/postal/{postal_code}"`,
+	},
+	{
+		name: "warnings that nobody reads", file: "modules/api/main.tf",
+		before: "fail_on_warnings             = true", after: "fail_on_warnings             = false",
+		check: "nothing else", notice: "fail_on_warnings is off",
+	},
+	{
+		name: "a setting read from another variable", file: "functions.tf",
+		before: "tostring(var.settings.denial_memory_seconds)", after: "tostring(var.settings.key_cache_seconds)",
+		check: "environment", notice: "SEKISHO_DENIAL_MEMORY_SECONDS:30",
+	},
+	{
+		name: "a handler that is not in the zip", file: "modules/function/main.tf",
+		before: `handler                        = "bootstrap"`, after: `handler                        = "main"`,
+		check: "functions", notice: "postal: handler is main",
+	},
+	{
+		name: "tables that no setting reaches", file: "main.tf",
+		before: "    deletion_protection    = var.tables.deletion_protection\n", after: "",
+		check: "tables", notice: "tables: deletion protection of accounts is true",
+	},
+	{
+		name: "tables without encryption", file: "modules/usage/main.tf",
+		before: "    enabled     = true\n    kms_key_arn", after: "    enabled     = false\n    kms_key_arn",
+		check: "tables", notice: "tables: server_side_encryption of usage is ",
+	},
+	{
+		name: "a budget in dollars instead of percents", file: "modules/alerts/main.tf",
+		before: `threshold_type             = "PERCENTAGE"`, after: `threshold_type             = "ABSOLUTE_VALUE"`,
+		check: "money", notice: " ABSOLUTE_VALUE",
+	},
+	{
+		name: "an alarm on all stages", file: "modules/observability/main.tf",
+		before: "{ ApiName = var.api.name, Stage = var.api.stage }", after: "{ ApiName = var.api.name }",
+		check: "alarms", notice: "alarm refusals: {metric:AWS/ApiGateway 4XXError dimensions:ApiName=sekisho-dev statistic",
+	},
+	{
+		name: "the brake's memory denied", file: "modules/brake/main.tf",
+		before: `Effect    = "Allow"`, after: `Effect    = "Deny"`,
+		check: "iam", notice: "Effect:Deny",
+	},
+	{
+		name: "a brake that any topic pulls", file: "modules/brake/main.tf",
+		before: "source_arn    = local.topic", after: `source_arn    = "${local.topic}-other"`,
+		check: "permissions", notice: "the brake is started by ",
 	},
 	{
 		name: "a table that the budget does not count", file: "modules/usage/main.tf",
@@ -154,6 +214,11 @@ func TestSabotage(t *testing.T) {
 				t.Errorf("TestPlan/%s does not notice; it says %q", s.check, noticed[s.check])
 			}
 		})
+	}
+	for check := range checks {
+		if !expected[check] {
+			t.Errorf("nothing here breaks what TestPlan/%s checks", check)
+		}
 	}
 	for _, check := range slices.Sorted(maps.Keys(noticed)) {
 		if !expected[check] {

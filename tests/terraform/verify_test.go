@@ -48,7 +48,6 @@ func verify(t *testing.T, outputs stack.Outputs) {
 	t.Run("logs", func(t *testing.T) { verifyLogs(t, cloudwatchlogs.NewFromConfig(emulator)) })
 	t.Run("alarms", func(t *testing.T) { verifyAlarms(t, outputs) })
 	t.Run("live alarm", func(t *testing.T) { verifyLiveAlarm(t, outputs) })
-	t.Run("topic's key", func(t *testing.T) { verifyKey(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("topic", func(t *testing.T) { verifyTopic(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("topic about usage", func(t *testing.T) { verifyUsageTopic(t, sns.NewFromConfig(emulator), outputs) })
 	t.Run("budget", func(t *testing.T) { verifyBudget(t, budgets.NewFromConfig(standIn), outputs) })
@@ -313,49 +312,6 @@ func verifyLiveAlarm(t *testing.T, outputs stack.Outputs) {
 	}
 }
 
-// verifyKey: whoever may publish to the topic may use its key, for this account only. KMS is
-// asked by hand: its SDK would be one more dependency for one question.
-func verifyKey(t *testing.T, topics *sns.Client, outputs stack.Outputs) {
-	topic, err := topics.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &outputs.TopicARN})
-	must(t, err)
-	question, err := json.Marshal(map[string]string{"KeyId": topic.Attributes["KmsMasterKeyId"], "PolicyName": "default"})
-	must(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cloud.Endpoint+"/", strings.NewReader(string(question)))
-	must(t, err)
-	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	request.Header.Set("X-Amz-Target", "TrentService.GetKeyPolicy")
-	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20200101/"+awsfake.Region+"/kms/aws4_request, SignedHeaders=host, Signature=0")
-	response, err := http.DefaultClient.Do(request)
-	must(t, err)
-	defer response.Body.Close()
-	var answer struct{ Policy string }
-	must(t, json.NewDecoder(response.Body).Decode(&answer))
-	var policy struct {
-		Statement []struct {
-			Sid       string
-			Principal map[string]string
-			Action    []string
-			Condition struct{ StringEquals map[string]string }
-		}
-	}
-	must(t, json.Unmarshal([]byte(answer.Policy), &policy))
-	var users []string
-	for _, s := range policy.Statement {
-		service, ok := s.Principal["Service"]
-		if !ok {
-			continue // the account itself, which looks after the key
-		}
-		users = append(users, service)
-		if !slices.Equal(s.Action, []string{"kms:Decrypt", "kms:GenerateDataKey*"}) || s.Condition.StringEquals["aws:SourceAccount"] != awsfake.AccountID {
-			t.Errorf("%s may do %v for %v", service, s.Action, s.Condition.StringEquals)
-		}
-	}
-	slices.Sort(users)
-	if want := []string{"budgets.amazonaws.com", "cloudwatch.amazonaws.com", "costalerts.amazonaws.com"}; !slices.Equal(users, want) {
-		t.Errorf("the key may be used by %v, want %v", users, want)
-	}
-}
-
 // askCloudWatch speaks CloudWatch's older protocol by hand: the SDK speaks only the newer
 // one by now, which moto 5.2.1 does not answer.
 func askCloudWatch(t *testing.T, question url.Values, answer any) {
@@ -379,26 +335,6 @@ func askCloudWatch(t *testing.T, question url.Values, answer any) {
 func verifyTopic(t *testing.T, client *sns.Client, outputs stack.Outputs) {
 	topic, err := client.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &outputs.TopicARN})
 	must(t, err)
-	var policy struct {
-		Statement []struct {
-			Principal struct{ Service string }
-			Action    string
-			Resource  string
-			Condition struct{ StringEquals map[string]string }
-		}
-	}
-	must(t, json.Unmarshal([]byte(topic.Attributes["Policy"]), &policy))
-	var publishers []string
-	for _, s := range policy.Statement {
-		publishers = append(publishers, s.Principal.Service)
-		if !strings.EqualFold(s.Action, "sns:Publish") || s.Resource != outputs.TopicARN || s.Condition.StringEquals["aws:SourceAccount"] != awsfake.AccountID {
-			t.Errorf("%s may do more than publish here for this account: %+v", s.Principal.Service, s)
-		}
-	}
-	slices.Sort(publishers)
-	if want := []string{"budgets.amazonaws.com", "cloudwatch.amazonaws.com", "costalerts.amazonaws.com"}; !slices.Equal(publishers, want) {
-		t.Errorf("publishers: %v, want %v", publishers, want)
-	}
 	if topic.Attributes["KmsMasterKeyId"] == "" {
 		t.Error("the topic is not encrypted")
 	}

@@ -82,10 +82,11 @@ func (s Settings) Equal(other Settings) bool {
 	return slices.Equal(s.DisabledCategories, other.DisabledCategories) && slices.Equal(s.DisabledTools, other.DisabledTools)
 }
 
-// Normalize sorts the settings and removes duplicates.
+// Normalize sorts the settings and removes duplicates. A list of none is nil, so that equal settings
+// have one form.
 func (s Settings) Normalize() Settings {
 	tidy := func(names []string) []string {
-		names = slices.Clone(names)
+		names = append([]string(nil), names...)
 		slices.Sort(names)
 		return slices.Compact(names)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,31 @@ func TestSettings(t *testing.T) {
 		if got := s.Allows(tool, category); got != want {
 			t.Errorf("%s: allowed %v, want %v", tool, got, want)
 		}
+	}
+}
+
+func TestEqualSettings(t *testing.T) {
+	s := Settings{DisabledCategories: []string{"postal", "calendar", "postal"}, DisabledTools: []string{"convert.era"}}
+	for _, c := range []struct {
+		categories, tools string
+		want              bool
+	}{
+		{"calendar postal", "convert.era", true},
+		{"postal calendar", "convert.era convert.era", true},
+		{"calendar", "convert.era", false},
+		{"calendar postal", "convert.units", false},
+		{"calendar postal", "", false},
+	} {
+		other := Settings{DisabledCategories: strings.Fields(c.categories), DisabledTools: strings.Fields(c.tools)}
+		if s.Equal(other) != c.want || other.Equal(s) != c.want {
+			t.Errorf("%v equals %v: %t, want %t", s, other, !c.want, c.want)
+		}
+	}
+	if empty := (Settings{DisabledCategories: []string{}, DisabledTools: []string{}}).Normalize(); !reflect.DeepEqual(empty, Settings{}) {
+		t.Errorf("no names are %#v in one form and nil in the other", empty)
+	}
+	if s.DisabledCategories[0] != "postal" {
+		t.Errorf("the comparison sorted what it was given: %v", s.DisabledCategories)
 	}
 }
 
@@ -186,6 +212,20 @@ func TestAnotherKeyOfTheSameIDIsUnknownToTheCache(t *testing.T) {
 	}
 }
 
+func TestNothingIsCachedForNoTime(t *testing.T) {
+	secret := newKey(t)
+	store := &oneKey{key: Key{ID: secret.Hash().ID(), Hash: secret.Hash()}}
+	a := NewAuthenticator(store, time.Now, 0)
+	for range 2 {
+		if _, err := a.Authenticate(t.Context(), secret.Reveal(), "192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if store.reads != 2 {
+		t.Errorf("%d reads for two calls, want 2", store.reads)
+	}
+}
+
 // TestUnknownKeysAreBoundedPerSource: made-up keys with a right checksum cost a read each, so a
 // source gets a few. It holds up nobody else, and no key that is known.
 func TestUnknownKeysAreBoundedPerSource(t *testing.T) {
@@ -203,8 +243,7 @@ func TestUnknownKeysAreBoundedPerSource(t *testing.T) {
 	for range 5 * Unknown.Burst {
 		_, err := a.Authenticate(t.Context(), newKey(t).Reveal(), "192.0.2.1")
 		var throttled *ThrottledError
-		switch {
-		case store.reads < Unknown.Burst && !errors.Is(err, ErrNotFound), errors.As(err, &throttled) && throttled.Wait != time.Second:
+		if asked := errors.Is(err, ErrNotFound); !asked && (!errors.As(err, &throttled) || throttled.Wait != time.Second) {
 			t.Fatalf("after %d reads: %v", store.reads, err)
 		}
 	}

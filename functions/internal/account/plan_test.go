@@ -59,8 +59,8 @@ func TestPlansOfBothForms(t *testing.T) {
 
 // TestOldPlans: a laptop's data directory of an older version opens.
 func TestOldPlans(t *testing.T) {
-	plans, err := ParsePlans(`{"free":1000,"internal":null}`)
-	if want := (Plans{"free": usage.PerMonth(1000), "internal": usage.NoLimits}); err != nil || !maps.Equal(plans, want) {
+	plans, err := ParsePlans(`{"free":1000,"tiny":7,"internal":null}`)
+	if want := (Plans{"free": usage.PerMonth(1000), "tiny": usage.PerMonth(7), "internal": usage.NoLimits}); err != nil || !maps.Equal(plans, want) {
 		t.Errorf("%v, %v", plans, err)
 	}
 }
@@ -130,6 +130,9 @@ func TestPlansRefused(t *testing.T) {
 	}
 	if _, err := ParsePlanFlags([]string{"p=1", "p=2"}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("a plan twice: %v", err)
+	}
+	if limits, err := DefaultPlans().Limits("free"); err != nil || limits != usage.PerMonth(1000) {
+		t.Errorf("a plan that exists: %v, %v", limits, err)
 	}
 	if _, err := DefaultPlans().Limits("gold"); err == nil || !strings.Contains(err.Error(), "free, pro, starter") {
 		t.Errorf("a plan that no longer exists: %v", err)

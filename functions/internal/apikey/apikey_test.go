@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,13 @@ func TestEveryTypoIsMalformed(t *testing.T) {
 			}
 		}
 	}
+	// A right checksum makes no digit of what is none.
+	for _, c := range []string{"é"[:1], "_", "\n", "\x80"} {
+		body := text[:Length-checkDigits-1] + c
+		if _, err := Parse(body + checksum(body)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("a key with the digit %q: %v", c, err)
+		}
+	}
 	for _, s := range []string{"", text[:Length-1], text + "0", strings.ToUpper(text), " " + text} {
 		if _, err := Parse(s); !errors.Is(err, ErrMalformed) {
 			t.Errorf("Parse(%q) = %v, want ErrMalformed", s, err)
@@ -108,6 +116,7 @@ func TestFromHeaders(t *testing.T) {
 		{"bearer", map[string][]string{"authorization": {"Bearer k"}}, "k", nil},
 		{"bearer in lower case, padded", map[string][]string{"authorization": {" bearer  k "}}, "k", nil},
 		{"remapped", map[string][]string{"x-amzn-remapped-authorization": {"Bearer k"}}, "k", nil},
+		{"remapped, no scheme", map[string][]string{"x-amzn-remapped-authorization": {"k"}}, "", ErrUnclear},
 		{"basic is not ours", map[string][]string{"authorization": {"Basic k"}}, "", ErrUnclear},
 		{"no scheme", map[string][]string{"authorization": {"k"}}, "", ErrUnclear},
 		{"basic beside a key", map[string][]string{"authorization": {"Basic b"}, "x-api-key": {"k"}}, "k", nil},
@@ -137,11 +146,54 @@ func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		k, err := Parse(text)
-		if err == nil && k.Reveal() != text {
+		// The grammar, by other means than Parse.
+		form := regexp.MustCompile(`^sekisho_[0-9A-Za-z]{36}$`).MatchString(text)
+		good := form && checksum(text[:38]) == text[38:]
+		switch {
+		case good != (err == nil):
+			t.Fatalf("Parse(%q): %v", text, err)
+		case err != nil && (!errors.Is(err, ErrMalformed) || k.Reveal() != ""):
+			t.Fatalf("Parse(%q): %q, %v", text, k.Reveal(), err)
+		case err == nil && k.Reveal() != text:
 			t.Fatalf("Parse(%q) gave another key", text)
 		}
-		if err != nil && !errors.Is(err, ErrMalformed) {
-			t.Fatalf("Parse(%q): %v", text, err)
+		if !form {
+			return
+		}
+		// Its own checksum makes a key of whatever has the form.
+		if _, err := Parse(text[:38] + checksum(text[:38])); err != nil {
+			t.Fatalf("%q with its checksum: %v", text[:38], err)
+		}
+	})
+}
+
+// FuzzFromHeaders: a request has one key. Whatever else is sent that could be taken for one by
+// somebody else is the same, or the request is refused.
+func FuzzFromHeaders(f *testing.F) {
+	f.Add("k", "Bearer k", "", "")
+	f.Add("", "bearer  k ", "Bearer\tk", "Basic k")
+	f.Add("Bearer Bearer k", "Bearer k", "Bearer", " ")
+	f.Fuzz(func(t *testing.T, apiKey, authorization, second, remapped string) {
+		sent := map[string][]string{"x-api-key": {apiKey}, "authorization": {authorization, second}, "x-amzn-remapped-authorization": {remapped}}
+		key, err := FromHeaders(func(name string) []string { return sent[name] })
+		if (key == "") == (err == nil) || err != nil && err != ErrMissing && err != ErrUnclear {
+			t.Fatalf("%q, %v", key, err)
+		}
+		for name, values := range sent {
+			for _, value := range values {
+				value = strings.TrimSpace(value)
+				if value != "" && err == ErrMissing {
+					t.Fatalf("%s: %q was sent, and nothing is said to be", name, value)
+				}
+				if scheme, token, ok := strings.Cut(value, " "); ok && strings.ToLower(scheme) == "bearer" {
+					value = strings.TrimSpace(token)
+				} else if name != "x-api-key" {
+					continue
+				}
+				if err == nil && value != "" && value != key {
+					t.Fatalf("%s holds %q, and %q was taken", name, value, key)
+				}
+			}
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -440,6 +441,9 @@ func TestOffline(t *testing.T) {
 		}
 		want("braking", true)
 	}
+	if w.state.Version != 1 {
+		t.Errorf("asked for again, it was put on anew: %+v", w.state)
+	}
 	if w.braked {
 		t.Error("asking alone braked")
 	}
@@ -450,12 +454,48 @@ func TestOffline(t *testing.T) {
 	if len(w.told) != 1 || !strings.Contains(w.told[0], "Put on by hand: drill") {
 		t.Errorf("finance was told %q", w.told)
 	}
+	asked := w.state
+	if err := o.On(t.Context(), ByHand("again")); err != nil || !reflect.DeepEqual(w.state, asked) {
+		t.Errorf("asked for while it is on: %v, %+v, before %+v", err, w.state, asked)
+	}
+	if s, err := o.Status(t.Context()); err != nil || len(s.Functions) != 4 || optional(s.Functions[1].Before) != "5" || s.Functions[1].Now != nil {
+		t.Errorf("%+v, %v; want what each function had", s, err)
+	}
 	for range 2 {
 		if err := o.Off(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want("off", false)
 	}
+	if w.state.Version != asked.Version+1 {
+		t.Errorf("released twice: version %d after %d", w.state.Version, asked.Version)
+	}
+	for name, do := range map[string]func() error{
+		"on":     func() error { return o.On(t.Context(), cause) },
+		"status": func() error { _, err := o.Status(t.Context()); return err },
+	} {
+		w.fail = func(call string) error {
+			if call == "load" {
+				return errDown
+			}
+			return nil
+		}
+		if err := do(); !errors.Is(err, errDown) {
+			t.Errorf("%s without a state: %v", name, err)
+		}
+	}
+	for _, c := range []struct{ fails, want error }{{ErrChanged, errRaces}, {errDown, errDown}} {
+		w.fail = func(call string) error {
+			if strings.HasPrefix(call, "save") {
+				return c.fails
+			}
+			return nil
+		}
+		if err := o.On(t.Context(), cause); !errors.Is(err, c.want) {
+			t.Errorf("saving fails with %v: %v", c.fails, err)
+		}
+	}
+	w.fail = nil
 	w.reset() // the service starts with what it is configured with
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -484,9 +524,46 @@ func TestStatus(t *testing.T) {
 	if !status.On || status.State != "on" || status.Why != cause.Text || status.Since == nil || !slices.Equal(got, want) {
 		t.Errorf("status %+v with %q, want %q", status, got, want)
 	}
-	w.fail = func(string) error { return errDown }
-	if _, err := b.Status(t.Context()); !errors.Is(err, errDown) {
-		t.Errorf("error %v", err)
+	for _, call := range []string{"load", "read stage", "read mcp", "read throttles"} {
+		w.fail = func(c string) error {
+			if c == call {
+				return errDown
+			}
+			return nil
+		}
+		if _, err := b.Status(t.Context()); !errors.Is(err, errDown) {
+			t.Errorf("%s fails: %v", call, err)
+		}
+	}
+}
+
+// TestDescribe: the state in words, from what was recorded and what callers are told.
+func TestDescribe(t *testing.T) {
+	released := State{ReleasedAt: began, Previous: map[string]int{"mcp": 3}}
+	on := State{Phase: On, Since: began, Cause: cause, Previous: map[string]int{"mcp": 3}}
+	for _, c := range []struct {
+		state                     State
+		live                      bool
+		words, why                string
+		since, releasedAt, before bool
+	}{
+		{State{}, false, "off", "", false, false, false},
+		{released, false, "off", "", false, true, false},
+		{State{}, true, "on", "The stage variables say so, but no reason was recorded.", false, false, false},
+		{on, true, "on", cause.Text, true, false, true},
+		{on, false, ReleasedElsewhere, cause.Text, true, false, true},
+		{State{Phase: Braking, Cause: cause}, false, "braking", cause.Text, true, false, false},
+	} {
+		s := c.state.Describe(c.live)
+		if s.On != c.live || s.State != c.words || s.Why != c.why || (s.Since != nil) != c.since || (s.ReleasedAt != nil) != c.releasedAt {
+			t.Errorf("%+v, live %t: %+v, want %+v", c.state, c.live, s, c)
+		}
+		if (c.state.before("mcp") != nil) != c.before {
+			t.Errorf("%+v: before %v", c.state, c.state.before("mcp"))
+		}
+	}
+	if StateName(true) != "braked" || StateName(false) != "open" || ByHand("").Text != "Put on by hand, with sekisho brake on." {
+		t.Errorf("%s, %s, %q", StateName(true), StateName(false), ByHand("").Text)
 	}
 }
 
@@ -495,6 +572,24 @@ func optional(n *int) string {
 		return "-"
 	}
 	return fmt.Sprint(*n)
+}
+
+// TestSays: the stage says "braked" when all variables of that state do, whatever others it has.
+func TestSays(t *testing.T) {
+	states := map[string]map[string]string{"braked": {"a": "1", "b": "2"}, "open": {"a": "0", "b": "0"}}
+	for _, c := range []struct {
+		live map[string]string
+		want bool
+	}{
+		{map[string]string{"a": "1", "b": "2", "own": "x"}, true}, {map[string]string{"a": "1", "b": "0"}, false}, {map[string]string{"a": "0", "b": "2"}, false}, {nil, false},
+	} {
+		if got := Says(c.live, states); got != c.want {
+			t.Errorf("%v: %t", c.live, got)
+		}
+	}
+	if Says(map[string]string{"a": "1"}, nil) || !Says(map[string]string{"a": "1"}, map[string]map[string]string{"braked": {"a": "1"}}) {
+		t.Error("a contract without the states is never braked, and one variable is enough")
+	}
 }
 
 // TestMessageToFinance compares the announcement with the recorded one.

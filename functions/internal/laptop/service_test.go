@@ -242,41 +242,6 @@ func TestFreeCallsAreBounded(t *testing.T) {
 	}
 }
 
-// TestExactUnderConcurrency: 100 calls at once against 50, by REST and by MCP.
-func TestExactUnderConcurrency(t *testing.T) {
-	const calls, limit = 100, 50
-	s := start(t, account.Plans{"demo": usage.PerMonth(limit)}, nil)
-	for name, one := range map[string]func(key string) bool{
-		"REST": func(key string) bool { return s.call("GET", "/v1/postal/1000001", key, "").status == 200 },
-		"MCP": func(key string) bool {
-			a := s.call("POST", "/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"postal.lookup","arguments":{"postal_code":"1000001"}}}`,
-				"Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2025-11-25")
-			result, _ := a.json(t)["result"].(map[string]any)
-			return a.status == 200 && result != nil && result["isError"] != true
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			secret, key := s.newKey("demo")
-			before := s.invocations()["postal"]
-			var passed atomic.Int64
-			var wg sync.WaitGroup
-			for range calls {
-				wg.Go(func() {
-					if one(secret.Reveal()) {
-						passed.Add(1)
-					}
-				})
-			}
-			wg.Wait()
-			counts := s.used(key, thisMonth())
-			if passed.Load() != limit || counts.Used != limit || s.invocations()["postal"]-before != limit {
-				t.Errorf("%d passed, %d used, %d invocations; want %d each",
-					passed.Load(), counts.Used, s.invocations()["postal"]-before, limit)
-			}
-		})
-	}
-}
-
 // TestFailuresAreNotCharged: however a call fails, its unit comes back.
 func TestFailuresAreNotCharged(t *testing.T) {
 	panics := boot.Handle(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {

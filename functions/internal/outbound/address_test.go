@@ -175,3 +175,15 @@ func TestRedirectKeepsSecretsAtHome(t *testing.T) {
 		t.Error("Accept got lost")
 	}
 }
+
+// TestPrivateHosts: from one, redirects may lead to others; in whatever notation it answered.
+func TestPrivateHosts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"10.0.0.1": true, "::ffff:10.0.0.1": true, "64:ff9b::10.0.0.1": true, "fd12::1%eth0": true, "::1": true, "0.0.0.0": true,
+		"8.8.8.8": false, "64:ff9b::8.8.8.8": false, "100.64.0.1": false, "169.254.1.1": false,
+	} {
+		if got := isPrivate(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s is private: %t", text, got)
+		}
+	}
+}

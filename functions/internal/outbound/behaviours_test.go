@@ -344,6 +344,10 @@ func (b behaviour) check(t *testing.T, err error, events []Attempt) {
 	if a.Code != b.code || a.Classification != b.class || after != b.after {
 		t.Errorf("advice %s, %s, %d ms; want %s, %s, %d ms (%v)", a.Code, a.Classification, after, b.code, b.class, b.after, err)
 	}
+	// What is metered by it, such as a place in the day, is kept then.
+	if b.method == "POST" && e.MayHaveHappened != (b.code == CodeUnclear) {
+		t.Errorf("it may have happened: %t, and the agent reads %s", e.MayHaveHappened, b.code)
+	}
 }
 
 func (b behaviour) row(w io.Writer, err error, events []Attempt) {

@@ -322,3 +322,24 @@ func BenchmarkClassify(b *testing.B) {
 		classify(o)
 	}
 }
+
+// TestConfigAtItsBounds: one attempt is a number of attempts, and nothing is negative.
+func TestConfigAtItsBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		config Config
+		good   bool
+	}{
+		"one attempt": {Config{Attempts: 1}, true}, "all attempts": {Config{Attempts: MaxAttempts}, true},
+		"one more": {Config{Attempts: MaxAttempts + 1}, false}, "less than none": {Config{Attempts: -1}, false},
+		"a short time": {Config{Timeout: 1}, true}, "no time": {Config{Timeout: -1}, false}, "a byte": {Config{MaxBytes: 1}, true},
+		"a reserve": {Config{Reserve: -1}, false}, "a wait": {Config{MaxWait: -1}, false}, "a size": {Config{MaxBytes: -1}, false},
+	} {
+		client, err := New(c.config)
+		if (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			client.Close()
+		}
+	}
+}

@@ -50,6 +50,28 @@ func TestUndeclaredEncodings(t *testing.T) {
 	}
 }
 
+// TestDeclaredEncodings: a byte order mark counts most, then what is declared, where it is possible.
+func TestDeclaredEncodings(t *testing.T) {
+	for _, c := range []struct{ body, charset, want string }{
+		{"\xef\xbb\xbfé", "shift_jis", "é"},
+		{"\xef\xbb\xbf\xe9", "windows-1252", ""},
+		{"\xff\xfe{\x00}\x00", "", "{}"}, {"\xfe\xff\x00{\x00}", "utf-8", "{}"}, {"\xff\xfe\x00\xd8", "", ""},
+		{"{\x00}\x00", "", "{}"}, {"\x00{\x00}", "", "{}"}, {"1\x00", "", "1"}, {"\x001", "", "1"}, {"\x00\x00", "", "\x00\x00"}, {"\x00", "", "\x00"}, {"7", "", "7"},
+		{"\x93\x8c", " CP932 ", "東"}, {"\x93\x8c", "Shift_JIS", "東"}, {"\xc5\xec", "eucJP-ms", "東"}, {"\xb6\xab", "cp936", "东"},
+		{"\x1b$BEl\x1b(B", "", "東"}, {"\x1b(B{}", "", "{}"},
+		{"é", "iso-8859-1", "é"}, {"\xe9", "iso-8859-1", "é"}, // servers declare it without looking
+		{"\xe9t\xe9", "utf-8", "été"}, // declared wrongly
+		{"é", "no such", "é"}, {"\xcf\xf0\xe8", "windows-1251", "При"},
+		{"a\x01b", "", "a\x01b"}, {"\xe9\x01", "iso-8859-2", ""}, {"a\tb\r\n\f", "iso-8859-2", "a\tb\r\n\f"}, {"\x81", "windows-1253", ""},
+		{"", "utf-16", ""},
+	} {
+		got, err := decode([]byte(c.body), c.charset)
+		if got != c.want || (err == nil) != (c.want != "" || c.body == "") {
+			t.Errorf("%q as %q: %q, %v; want %q", c.body, c.charset, got, err, c.want)
+		}
+	}
+}
+
 // Whatever is sent and declared: what comes back is UTF-8, and has no replacement character
 // that was not sent as one.
 func FuzzDecode(f *testing.F) {

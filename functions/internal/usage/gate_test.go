@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -144,6 +145,42 @@ func TestWholeSeconds(t *testing.T) {
 	}
 }
 
+// TestABusyMeterIsLeftAlone for a moment: it is no denial by a limit, so nothing is said of quotas.
+func TestABusyMeterIsLeftAlone(t *testing.T) {
+	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{})
+	w.store.answer = func(Admission) (Decision, error) { return Decision{}, fmt.Errorf("write: %w", ErrBusy) }
+	for range 2 {
+		if g := w.ask(t, 1, PerMonth(50)); g.Admitted || g.Refused != Busy || g.Wait != RetryBusy || g.Quotas() != nil {
+			t.Errorf("%+v", g)
+		}
+	}
+	w.wantAsked(t, 1, "busy")
+	w.clock = w.clock.Add(RetryBusy)
+	w.store.answer = atState(State{})
+	if g := w.ask(t, 1, PerMonth(50)); !g.Admitted {
+		t.Errorf("after the moment: %+v", g)
+	}
+}
+
+func TestGateRemembersDenialsOnly(t *testing.T) {
+	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{})
+	for range 3 {
+		w.ask(t, 1, PerMonth(50))
+	}
+	w.wantAsked(t, 3, "admitted")
+	if len(w.denied) != 0 {
+		t.Errorf("what was admitted is remembered: %v", w.denied)
+	}
+	w = newWorld(t, "2026-11-15T00:00:00Z", 0, State{Used: 50})
+	for range 3 {
+		w.ask(t, 1, PerMonth(50))
+	}
+	w.wantAsked(t, 3, "denied, without a memory")
+	if len(w.denied) != 0 {
+		t.Errorf("a gate without a memory remembers %v", w.denied)
+	}
+}
+
 func TestGateFailsClosed(t *testing.T) {
 	w := newWorld(t, "2026-11-15T00:00:00Z", time.Hour, State{})
 	down := errors.New("store down")
@@ -250,6 +287,14 @@ func TestQuotas(t *testing.T) {
 		if got[i] != want[i] {
 			t.Errorf("%+v, want %+v", got[i], want[i])
 		}
+	}
+	if full := limits.Quotas(State{}, now)[2]; full.Remaining != 10 || full.Reset != 0 {
+		t.Errorf("a full bucket: %+v", full)
+	}
+	// On the last day of a month, both reset at once: the month is what is used up.
+	last := Admission{At: now, Units: 1, Limits: limits}
+	if _, d := last.Decide(State{Used: 1000, Today: 200}); d.Refused != Monthly || d.Wait != time.Minute {
+		t.Errorf("month and day used up: %+v", d)
 	}
 	if none := NoLimits.Quotas(State{Used: 5}, now); len(none) != 0 {
 		t.Errorf("%+v without limits", none)

@@ -1,6 +1,8 @@
 package usage
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 )
@@ -115,4 +117,72 @@ func FuzzAdmissionTime(f *testing.F) {
 			t.Fatalf("%q is below the floor of its own time", id)
 		}
 	})
+}
+
+func TestDaysOfAMonth(t *testing.T) {
+	november, err := ParsePeriod("2026-11")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[int]string{1: "2026-11-01", 2: "2026-11-02", 30: "2026-11-30", 0: "", 31: "", -1: ""} {
+		d, ok := november.Day(number)
+		if ok != (want != "") || ok && d.String() != want {
+			t.Errorf("day %d: %s, %t; want %q", number, d, ok, want)
+		}
+	}
+}
+
+func TestLimitsInWords(t *testing.T) {
+	for limit, want := range map[Limit]string{Unlimited: "unlimited", 0: "0", 1000: "1000"} {
+		if got := limit.String(); got != want {
+			t.Errorf("%d is %q, want %q", limit, got, want)
+		}
+	}
+	if q := (Quota{Limit: 10, Remaining: 3}); q.Used() != 7 {
+		t.Errorf("%d of 10 used, 3 left", q.Used())
+	}
+}
+
+// TestRefundsThatCantBe: of what no admission can have charged, nothing is given back.
+func TestRefundsThatCantBe(t *testing.T) {
+	november := PeriodOf(at(t, "2026-11-30T12:00:00Z"))
+	good := FailedCall{AdmissionID: NewAdmissionID(at(t, "2026-11-30T23:59:59.999Z")), Units: 1}
+	for name, change := range map[string]func(c *FailedCall){
+		"":                 func(*FailedCall) {},
+		"no admission":     func(c *FailedCall) { c.AdmissionID = "adm_1" },
+		"no units":         func(c *FailedCall) { c.Units = 0 },
+		"the wrong month":  func(c *FailedCall) { c.AdmissionID = NewAdmissionID(at(t, "2026-12-01T00:00:00Z")) },
+		"the month before": func(c *FailedCall) { c.AdmissionID = NewAdmissionID(at(t, "2026-10-31T23:59:59.999Z")) },
+	} {
+		c := good
+		change(&c)
+		if err := (Refund{Meter: "key_a", Period: november, Calls: []FailedCall{good, c}}).Check(); (err == nil) != (name == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := (FailedCall{AdmissionID: "adm_"}).Day(); err == nil {
+		t.Error("the day of what is no admission")
+	}
+}
+
+// TestAdmissionIDsAreRandom in all 48 bits after the time, and what has another digit is none.
+func TestAdmissionIDsAreRandom(t *testing.T) {
+	now := at(t, "2026-11-30T12:00:00Z")
+	var set [12]byte
+	for range 200 {
+		raw, err := idEncoding.DecodeString(strings.TrimPrefix(NewAdmissionID(now), AdmissionIDPrefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range set {
+			set[i] |= raw[i]
+		}
+	}
+	if !bytes.Equal(set[6:], bytes.Repeat([]byte{0xff}, 6)) {
+		t.Errorf("bits that are never set: %08b", set[6:])
+	}
+	id := NewAdmissionID(now)
+	if _, ok := AdmissionTime(id[:len(id)-1] + "z"); ok {
+		t.Error("z is taken for a digit")
+	}
 }

@@ -34,21 +34,6 @@ run "defaults" {
     condition     = length(aws_ce_anomaly_monitor.this) == 0 && length(aws_ce_anomaly_subscription.this) == 0
     error_message = "A member account may not make a monitor over a tag, so there is none unless it is asked for."
   }
-
-  assert {
-    condition     = one(jsondecode(aws_sns_topic_policy.operations.policy).Statement).Principal.Service == "cloudwatch.amazonaws.com" && one(jsondecode(aws_sns_topic_policy.operations.policy).Statement).Condition.StringEquals["aws:SourceAccount"] == "123456789012"
-    error_message = "Only this account's alarms may publish to the topic of operations."
-  }
-
-  assert {
-    condition     = jsondecode(aws_kms_key.this.policy).Statement[*].Sid == ["account", "alarms", "anomalies", "budgets", "usage"] && alltrue([for s in slice(jsondecode(aws_kms_key.this.policy).Statement, 1, 4) : s.Condition.StringEquals["aws:SourceAccount"] == "123456789012"])
-    error_message = "Three services may use the key, on behalf of this account only."
-  }
-
-  assert {
-    condition     = { for s in jsondecode(aws_sns_topic_policy.this.policy).Statement : s.Principal.Service => "${s.Action} ${s.Resource}" } == { for service in ["budgets.amazonaws.com", "costalerts.amazonaws.com", "cloudwatch.amazonaws.com"] : service => "sns:Publish arn:aws:sns:us-east-1:123456789012:demo-money" }
-    error_message = "Budgets, Cost Anomaly Detection and alarms may publish to the topic, and nothing else."
-  }
 }
 
 run "usage" {

@@ -244,14 +244,28 @@ func TestStoreDownIsAnError(t *testing.T) {
 	}
 }
 
-// With most of the time gone, no attempt may outlive the caller.
+// TestAdmitKeepsTheDeadline: with most of the time gone, no write outlives the caller, and one
+// without an answer leaves the time to take it back. With all the time in the world, none is waited
+// for longer than an attempt.
 func TestAdmitKeepsTheDeadline(t *testing.T) {
-	wire := &faultyWire{plan: func(string, int) fault { return swallowed }}
-	s := New(clientOver(t, wire), freshTables(t))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
-		t.Errorf("%+v, %v; want it unclear", d, err)
+	for within, attempt := range map[time.Duration]time.Duration{
+		3 * time.Second: time.Minute, time.Minute: 500 * time.Millisecond,
+	} {
+		wire := &faultyWire{plan: script(swallowed, invalid)}
+		s := New(clientOver(t, wire), freshTables(t))
+		s.attempt = attempt
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		began := time.Now()
+		if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
+			t.Errorf("%+v, %v; want it unclear", d, err)
+		}
+		if took := time.Since(began); took >= min(within, 30*time.Second) {
+			t.Errorf("%s within %s: it took %s", attempt, within, took)
+		}
+		if sent := wire.requests(); len(sent) != 3 {
+			t.Errorf("%s within %s: sent %q, want the write, again, and the take-back", attempt, within, sent)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -319,6 +320,40 @@ func TestBrakedCallsAreCounted(t *testing.T) {
 	}
 }
 
+// TestLogLine: what operators see of a decision. The ID of a request is in it only if no client could
+// have chosen it.
+func TestLogLine(t *testing.T) {
+	const id = "6e1f3c0a-1111-4222-8333-0123456789ab"
+	for name, c := range map[string]struct {
+		change func(*Handler, *request)
+		want   map[string]any
+	}{
+		"allowed":   {func(*Handler, *request) {}, map[string]any{"level": "debug", "verdict": "allowed", "operation": "postal.lookup", "key_id": "key_a", "request_id": id}},
+		"no key":    {func(_ *Handler, e *request) { e.Headers = nil }, map[string]any{"level": "info", "verdict": "no_key", "operation": "postal.lookup", "key_id": "", "request_id": id}},
+		"wrong key": {func(_ *Handler, e *request) { e.Headers["X-Api-Key"] = "other" }, map[string]any{"level": "info", "verdict": "not_found", "key_id": ""}},
+		"revoked": {func(h *Handler, _ *request) {
+			h.Gate.Keys = keys{key: account.Key{ID: "key_a"}, err: account.ErrInactive}
+		}, map[string]any{"level": "info", "verdict": "inactive", "key_id": "key_a"}},
+		"store down":  {func(h *Handler, _ *request) { h.Gate.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
+		"a key as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
+	} {
+		h, _, logged := setUp(t)
+		e := event()
+		e.RequestContext.RequestID = id
+		c.change(h, &e)
+		_, _ = h.Handle(t.Context(), e)
+		var line map[string]any
+		if err := json.Unmarshal(logged.Bytes(), &line); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, logged)
+		}
+		for field, want := range c.want {
+			if line[field] != want {
+				t.Errorf("%s: %s is %v, want %v", name, field, line[field], want)
+			}
+		}
+	}
+}
+
 func TestUnauthorized(t *testing.T) {
 	for name, change := range map[string]func(*Handler, *request){
 		"no key":      func(_ *Handler, e *request) { e.Headers = nil },
@@ -374,20 +409,24 @@ func TestFromEnv(t *testing.T) {
 	}
 	open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, nil }
 	start := func(env map[string]string, open store.Open) error {
-		_, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		f, err := FromEnv(open)(boot.Runtime{Function: "authorizer", Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		if (f == nil) != (err != nil) {
+			t.Errorf("function %v comes with %v", f, err)
+		}
 		return err
 	}
 	if err := start(good, open); err != nil {
 		t.Fatal(err)
 	}
 	for variable, bad := range map[string]string{
-		boot.Plans: `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
+		contract.FileVariable: filepath.Join(t.TempDir(), "none.json"),
+		boot.Plans:            `{"free":{"monthly":-1}}`, boot.UpgradeURL: "example.com",
 		boot.KeyCacheSeconds: "soon", boot.DenialMemorySeconds: "-1", boot.UsagePercent: "-1",
 	} {
 		env := maps.Clone(good)
 		env[variable] = bad
-		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) {
-			t.Errorf("%s=%s: %v; want an error that names it", variable, bad, err)
+		if err := start(env, open); err == nil || !strings.Contains(err.Error(), variable) && !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s=%s: %v; want an error that names either", variable, bad, err)
 		}
 	}
 	down := errors.New("no such table")
@@ -444,4 +483,53 @@ func TestFailsClosed(t *testing.T) {
 			t.Errorf("%s: the reason is not in the log: %s", name, logged)
 		}
 	}
+}
+
+// FuzzEvent: whatever API Gateway hands over, nobody passes without the key, and every answer is one
+// of the three that API Gateway knows.
+func FuzzEvent(f *testing.F) {
+	for _, resource := range []string{"/v1/postal/{postal_code}", "/v1/user/usage", "/mcp", "/v2", ""} {
+		for _, key := range []string{secret, "Bearer " + secret, ""} {
+			raw, err := json.Marshal(request{HTTPMethod: "GET", Resource: resource, Headers: map[string]string{"X-Api-Key": key}, MethodArn: "arn"})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(raw))
+		}
+	}
+	f.Add(`{"httpMethod":"POST","resource":"/v1/external/publications","multiValueHeaders":{"x-api-key":null,"AUTHORIZATION":["bearer sekisho_secret",""]}}`)
+	f.Fuzz(func(t *testing.T, payload string) {
+		var e request
+		if json.Unmarshal([]byte(payload), &e) != nil {
+			t.Skip()
+		}
+		h, g, logged := setUp(t)
+		out, err := h.Handle(t.Context(), e)
+		switch {
+		case err != nil && err.Error() != "Unauthorized" && err != errUndecided:
+			t.Errorf("%s: %v", payload, err)
+		case err == nil && (len(out.PolicyDocument.Statement) != 1 || out.PrincipalID == ""):
+			t.Errorf("%s: %+v", payload, out)
+		}
+		sent := false
+		for _, headers := range []map[string][]string{e.MultiValueHeaders, single(e.Headers)} {
+			for _, values := range headers {
+				sent = sent || slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) })
+			}
+		}
+		if !sent && (err == nil || len(g.asked) != 0) {
+			t.Errorf("%s passes without a key: %+v, the gate was asked %v", payload, out.PolicyDocument, g.asked)
+		}
+		if strings.Contains(logged.String(), secret) && !strings.Contains(e.Resource+e.HTTPMethod, secret) {
+			t.Errorf("the log holds the key: %s", logged)
+		}
+	})
+}
+
+func single(headers map[string]string) map[string][]string {
+	all := map[string][]string{}
+	for name, value := range headers {
+		all[name] = []string{value}
+	}
+	return all
 }

@@ -21,6 +21,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/clientconfig"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 )
 
 // env of the function that get builds.
@@ -320,4 +321,54 @@ func TestClients(t *testing.T) {
 			t.Errorf("%s: %s", c.ID, text)
 		}
 	}
+}
+
+// FuzzPage: whatever path and parameters come, a file of the page is served or none, and nothing of
+// the address becomes markup.
+func FuzzPage(f *testing.F) {
+	f.Add("/live/", "/", "", "", "")
+	f.Add(`/live/"><script>`, "/", "", "", "")
+	f.Add("/live/page/x/../../etc/passwd", "/page/{version}/{file}", "x", "../../etc/passwd", "")
+	f.Add("/live/page/v/main.js", "/page/{version}/{file}", "v", "main.js", `"0", W/"1"`)
+	built, err := newSite()
+	if err != nil {
+		f.Fatal(err)
+	}
+	built.log, built.now = zap.NewNop(), time.Now
+	markup := func(page string) int {
+		return strings.Count(page, "<") + strings.Count(page, ">") + strings.Count(page, `"`)
+	}
+	want := markup(string(built.files[index]))
+	f.Fuzz(func(t *testing.T, path, resource, version, file, noneMatch string) {
+		e := events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/", Resource: resource, Headers: map[string]string{"If-None-Match": noneMatch}}
+		e.RequestContext.Path = path
+		if file != "" {
+			e.PathParameters = map[string]string{"version": version, "file": file}
+		}
+		payload, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := gateway.Handler(built, nil).Invoke(t.Context(), payload)
+		var answer events.APIGatewayProxyResponse
+		if err == nil {
+			err = json.Unmarshal(raw, &answer)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, ok := built.files[file]
+		switch {
+		case answer.StatusCode == 304:
+			if !strings.Contains(noneMatch, `"`) {
+				t.Errorf("not modified since %q", noneMatch)
+			}
+		case file != "" && (answer.StatusCode == 200) != (ok && file != index):
+			t.Errorf("file %q: %d", file, answer.StatusCode)
+		case file != "" && answer.StatusCode == 200 && answer.Body != string(known):
+			t.Errorf("file %q came with other content", file)
+		case file == "" && (answer.StatusCode != 200 || markup(answer.Body) != want):
+			t.Errorf("path %q: %d, %d signs of markup, want %d", path, answer.StatusCode, markup(answer.Body), want)
+		}
+	})
 }

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"sync"
@@ -19,8 +21,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/sqlite"
+	"sekisho/functions/internal/store"
 	"sekisho/functions/internal/usage"
 )
 
@@ -34,7 +39,10 @@ type memory struct {
 	told    map[string]bool
 	down    string // the meter that can't be written
 	noCount bool   // denials can't be counted
+	cant    string // "once" or "again"
 }
+
+var errStore = errors.New("store down")
 
 func newMemory() *memory {
 	return &memory{seen: map[string]bool{}, told: map[string]bool{}, denied: map[string]int64{}}
@@ -75,6 +83,9 @@ func (m *memory) AddDenied(_ context.Context, meter string, p usage.Period, n in
 func (m *memory) Once(_ context.Context, name string, p usage.Period) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.cant == "once" {
+		return false, errStore
+	}
 	first := !m.told[name+" "+p.String()]
 	m.told[name+" "+p.String()] = true
 	return first, nil
@@ -83,6 +94,9 @@ func (m *memory) Once(_ context.Context, name string, p usage.Period) (bool, err
 func (m *memory) Again(_ context.Context, name string, p usage.Period) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.cant == "again" {
+		return errStore
+	}
 	delete(m.told, name+" "+p.String())
 	return nil
 }
@@ -168,8 +182,8 @@ func TestWhatIsRefunded(t *testing.T) {
 		if err := h.Handle(t.Context(), delivery(t, record(map[string]string{"status": status}))); err != nil {
 			t.Fatal(err)
 		}
-		if len(m.refunds) != want {
-			t.Errorf("status %s: %d refunds, want %d", status, len(m.refunds), want)
+		if len(m.refunds) != want || m.asked != want {
+			t.Errorf("status %s: %d refunds with %d questions, want %d", status, len(m.refunds), m.asked, want)
 		}
 	}
 }
@@ -189,6 +203,10 @@ func TestDashboardAsksForTheLogLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := logs.FilterMessage(query[1]).All()
+	all := logs.FilterMessage("settle").All()
+	if tally, _ := all[0].ContextMap()["outcomes"].(map[usage.Outcome]int); len(all) != 1 || tally[usage.Refunded] != 1 {
+		t.Errorf("the delivery's line has %v", all[0].ContextMap())
+	}
 	if len(lines) != 1 {
 		t.Fatalf("%d log lines say %s, want 1", len(lines), query[1])
 	}
@@ -208,6 +226,48 @@ func TestDenialsAreAddedUp(t *testing.T) {
 	}
 	if m.denied["key_m 2026-11"] != 3 || len(m.refunds) != 1 {
 		t.Fatalf("denied %v, refunds %d; want 3 and 1", m.denied, len(m.refunds))
+	}
+}
+
+// TestDenialsOfNobody: a denial without a meter or a month, as of an unknown key, is nobody's.
+func TestDenialsOfNobody(t *testing.T) {
+	for _, lacks := range []map[string]string{{"meter": "-"}, {"period": "-"}, {"period": "2026-13"}} {
+		denied := map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"}
+		maps.Copy(denied, lacks)
+		m := newMemory()
+		h, _ := handler(m)
+		if err := h.Handle(t.Context(), delivery(t, record(denied))); err != nil || len(m.denied) != 0 {
+			t.Errorf("%v: %v, denied %v", lacks, err, m.denied)
+		}
+	}
+}
+
+// TestFromEnv: the function does not start without what it needs, and has what its variables name.
+func TestFromEnv(t *testing.T) {
+	down := errors.New("not to be had")
+	fails := map[string]error{}
+	start := func(env map[string]string) error {
+		open := func(boot.Env, ...string) (store.Store, error) { return &sqlite.DB{}, fails["store"] }
+		topic := func(_ boot.Env, variable string) (Publisher, error) { return nil, fails[variable] }
+		admissions := func(_ boot.Env, variable string) (Admissions, error) { return nil, fails[variable] }
+		f, err := FromEnv(open, Platform{topic, admissions})(boot.Runtime{Env: boot.Map(env), Log: zap.NewNop(), Now: time.Now})
+		if (f == nil) != (err != nil) {
+			t.Errorf("function %v comes with %v", f, err)
+		}
+		return err
+	}
+	if err := start(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"store", boot.UsageTopicARN, boot.DispatchLogGroup} {
+		fails = map[string]error{what: down}
+		if err := start(nil); !errors.Is(err, down) {
+			t.Errorf("without %s: %v", what, err)
+		}
+	}
+	fails = nil
+	if err := start(map[string]string{contract.FileVariable: filepath.Join(t.TempDir(), "none.json")}); err == nil {
+		t.Error("it starts without its contract")
 	}
 }
 
@@ -323,12 +383,11 @@ func TestBadRecordsAreLeftAndLogged(t *testing.T) {
 }
 
 func TestForeignDeliveries(t *testing.T) {
-	m := newMemory()
-	h, _ := handler(m)
 	for _, data := range []string{"", "!", base64.StdEncoding.EncodeToString([]byte("no gzip"))} {
+		h, logs := handler(newMemory())
 		event := events.CloudwatchLogsEvent{AWSLogs: events.CloudwatchLogsRawData{Data: data}}
-		if err := h.Handle(t.Context(), event); err != nil {
-			t.Errorf("%q: %v", data, err)
+		if err := h.Handle(t.Context(), event); err != nil || logs.FilterLevelExact(zap.ErrorLevel).Len() != 1 || logs.Len() != 1 {
+			t.Errorf("%q: %v, logged %v", data, err, logs.All())
 		}
 	}
 }

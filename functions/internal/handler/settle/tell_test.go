@@ -79,4 +79,29 @@ func TestRunsOutOn(t *testing.T) {
 	if day := runsOutOn(november, c, november.Start()); day != nil {
 		t.Errorf("in no time: %s", *day)
 	}
+	c.Used, c.Limit = 1, 2
+	if day := runsOutOn(november, c, november.Start().Add(time.Nanosecond)); day == nil || *day != "2026-11-01" {
+		t.Errorf("after the first call of the month: %v", day)
+	}
+	c.Used = 0
+	if day := runsOutOn(november, c, november.Start().Add(time.Hour)); day != nil {
+		t.Errorf("with nothing used: %s", *day)
+	}
+}
+
+// TestThresholdsThatCantBeNoted: the delivery comes again, and with it the message.
+func TestThresholdsThatCantBeNoted(t *testing.T) {
+	m, p := newMemory(), &topic{failures: 1}
+	h, _ := handler(m)
+	h.Topic = p
+	event := delivery(t, crossed(80, 800, november.Start().Add(24*time.Hour)))
+	for _, op := range []string{"once", "again"} {
+		m.cant = op
+		if err := h.Handle(t.Context(), event); !errors.Is(err, errStore) {
+			t.Errorf("%s fails: %v", op, err)
+		}
+	}
+	if len(p.messages) != 0 {
+		t.Errorf("told %q", p.messages)
+	}
 }
