@@ -416,3 +416,29 @@ run "streaming_by_http" {
 
   expect_failures = [var.mcp]
 }
+
+run "traces_to_a_collector" {
+  command = plan
+
+  variables {
+    observability = { otlp = { endpoint = "http://localhost:4318", ratio = 0.1 } }
+  }
+
+  assert {
+    condition = alltrue([
+      for name, function in output.applied.functions :
+      (try(function.environment.OTEL_EXPORTER_OTLP_ENDPOINT, "") == "http://localhost:4318" && try(function.environment.OTEL_TRACES_SAMPLER_ARG, "") == "0.1") == !contains(["authorizer", "page", "settle", "brake"], name)
+    ])
+    error_message = "The functions that make spans are told of the collector, and the others aren't."
+  }
+}
+
+run "refuses_a_collector_without_scheme" {
+  command = plan
+
+  variables {
+    observability = { otlp = { endpoint = "localhost:4318" } }
+  }
+
+  expect_failures = [var.observability]
+}

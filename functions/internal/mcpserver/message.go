@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/trace"
 )
 
 // message is what the guard knows of a JSON-RPC message. The SDK gets it in the form that
@@ -33,6 +34,8 @@ type message struct {
 	progressToken json.RawMessage
 	// cursor asks a list for a later page.
 	cursor string
+	// traceParent and traceState are those of _meta.
+	traceParent, traceState string
 }
 
 // isNotification says that nobody waits for an answer.
@@ -137,6 +140,7 @@ func (m *message) readParams() {
 		return
 	}
 	m.version = text(meta[mcp.MetaKeyProtocolVersion])
+	m.traceParent, m.traceState = text(meta[trace.Parent]), text(meta[trace.State])
 	if token := meta["progressToken"]; string(token) != "null" {
 		m.progressToken = token
 	}
