@@ -246,6 +246,13 @@ locals {
     }
   }
 
+  # What makes spans of its own: mcp, and whatever serves tools or answers key holders.
+  traced = [for name in local.served : name if name != "page"]
+  otlp = var.observability.otlp == null ? {} : {
+    OTEL_EXPORTER_OTLP_ENDPOINT = var.observability.otlp.endpoint
+    OTEL_TRACES_SAMPLER_ARG     = tostring(var.observability.otlp.ratio)
+  }
+
   functions = {
     for name, given in local.given : name => {
       runtime              = local.runtimes[name]
@@ -256,6 +263,7 @@ locals {
       environment = merge(
         local.process,
         { SEKISHO_LOG_LEVEL = var.settings.log_level },
+        contains(local.traced, name) ? local.otlp : {},
         try(local.relays[name].environment, local.definitions[name].environment, {}),
         given.environment,
       )

@@ -509,6 +509,7 @@ variable "observability" {
       - playbooks: address of modules/observability/playbooks in your copy of the repository, for the links in alarms.
       - log_retention_days: how long logs are kept.
       - tracing: X-Ray, billed by trace.
+      - otlp: an OpenTelemetry collector, base URL of its OTLP over HTTP, and the part of all traces that it gets, 0 to 1; null sends none. Each invocation waits for it, a second at most.
       - alarms: their thresholds; modules/observability says what they mean.
   EOT
   type = object({
@@ -516,6 +517,7 @@ variable "observability" {
     playbooks          = optional(string, "modules/observability/playbooks")
     log_retention_days = optional(number, 30)
     tracing            = optional(bool, false)
+    otlp               = optional(object({ endpoint = string, ratio = optional(number, 1) }))
     alarms = optional(object({
       refusals_above   = optional(number, 500)
       failures_above   = optional(number, 20)
@@ -524,6 +526,11 @@ variable "observability" {
   })
   default  = {}
   nullable = false
+
+  validation {
+    condition     = try(can(regex("^https?://[^/]", var.observability.otlp.endpoint)) && var.observability.otlp.ratio >= 0 && var.observability.otlp.ratio <= 1, var.observability.otlp == null)
+    error_message = "observability.otlp takes a base URL such as http://localhost:4318 as endpoint, and a ratio from 0 to 1."
+  }
 }
 
 variable "cost" {

@@ -5,6 +5,7 @@ import (
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/account"
+	"sekisho/functions/internal/trace/otlp"
 )
 
-func main() { boot.Main("account", account.FromEnv(dynamo.FromEnv)) }
+func main() { boot.Main("account", otlp.Traced(account.FromEnv(dynamo.FromEnv))) }

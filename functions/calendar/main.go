@@ -5,6 +5,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/calendar"
 	"sekisho/functions/internal/handler/rest"
+	"sekisho/functions/internal/trace/otlp"
 )
 
-func main() { boot.Main("calendar", rest.FromEnv(calendar.Operations)) }
+func main() { boot.Main("calendar", otlp.Traced(rest.FromEnv(calendar.Operations))) }

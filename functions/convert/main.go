@@ -5,6 +5,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/convert"
 	"sekisho/functions/internal/handler/rest"
+	"sekisho/functions/internal/trace/otlp"
 )
 
-func main() { boot.Main("convert", rest.FromEnv(convert.Operations)) }
+func main() { boot.Main("convert", otlp.Traced(rest.FromEnv(convert.Operations))) }

@@ -29,7 +29,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"domain", "opaque memo apikey account grant usage ratelimit problem brake backend outbound/... contract/... lazy reply clientconfig spelling toolsearch tools/...", "",
+	{"domain", "opaque memo apikey account grant usage ratelimit problem brake backend outbound/... contract/... lazy reply clientconfig spelling toolsearch tools/... trace", "",
 		"the rules of metering hold whatever runs them: no cloud, no store, no server"},
 	{"boot", "boot", "",
 		"every function starts with it, so what it imports is in every cold start"},
@@ -41,6 +41,8 @@ var layers = []layer{
 		"whose tokens are taken is a question about keys, and nothing of the cloud or of MCP answers it"},
 	{"money", "money/...", "domain gateway",
 		"costs are arithmetic on what was measured and logged"},
+	{"tracing", "trace/otlp", "domain boot",
+		"what sends spans is linked by the mains whose functions make some"},
 	{"store", "store", "domain boot",
 		"an interface must not know who implements it"},
 	{"sqlite", "sqlite", "domain store",
@@ -57,9 +59,9 @@ var layers = []layer{
 		"it runs the functions over any store, and AWS is what it stands in for"},
 	{"openapi", "openapi", "domain",
 		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
-	{"main", "../...", "openapi domain boot gateway admission issuer money store sqlite aws handler mcpserver oauth laptop",
+	{"main", "../...", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission issuer money store sqlite aws handler mcpserver oauth laptop main",
+	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop main",
 		"it is for tests, and only they may import it"},
 }
 
@@ -80,7 +82,7 @@ var rules = []rule{
 		why: "functions start in one place, boot.Main"},
 	{only: "./boot ./gateway ./handler/... ./oauth ./laptop/... ../cmd/sekisho", what: "github.com/aws/aws-lambda-go/...",
 		why: "Lambda's events end at the handlers, at what stands in for Lambda, and at the command that settles what Lambda could not"},
-	{only: "./outbound/... ./aws/function ./aws/queue ./aws/dynamo/dynamotest ./contract ./gateway ./handler/... ./issuer ./mcpserver/... ./oauth ./laptop/... ../cmd/sekisho", what: "net/http",
+	{only: "./outbound/... ./trace/... ./aws/function ./aws/queue ./aws/dynamo/dynamotest ./contract ./gateway ./handler/... ./issuer ./mcpserver/... ./oauth ./laptop/... ../cmd/sekisho", what: "net/http",
 		why: "the domain serves no HTTP: outbound is a client, contract and issuer use the names of methods and statuses"},
 	{only: "./issuer", what: "github.com/go-jose/...",
 		why: "a token's signature is checked in one place, by one list of algorithms"},

@@ -12,10 +12,11 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
 	"sekisho/functions/internal/mcpserver"
+	"sekisho/functions/internal/trace/otlp"
 )
 
 func main() {
-	boot.Main("mcp", mcpserver.FromEnv(dynamo.Connected, mcpserver.Platform{Functions: functions, Braked: braked}))
+	boot.Main("mcp", otlp.Traced(mcpserver.FromEnv(dynamo.Connected, mcpserver.Platform{Functions: functions, Braked: braked})))
 }
 
 func functions(env boot.Env, names map[string]string) (map[string]backend.Invoker, error) {

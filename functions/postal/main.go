@@ -5,6 +5,7 @@ import (
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/postal"
 	"sekisho/functions/internal/handler/rest"
+	"sekisho/functions/internal/trace/otlp"
 )
 
-func main() { boot.Main("postal", rest.FromEnv(postal.Operations)) }
+func main() { boot.Main("postal", otlp.Traced(rest.FromEnv(postal.Operations))) }

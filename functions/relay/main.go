@@ -7,8 +7,9 @@ import (
 	"sekisho/functions/internal/aws/parameter"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/handler/relay"
+	"sekisho/functions/internal/trace/otlp"
 )
 
 func main() {
-	boot.Main("relay", relay.FromEnv(dynamo.FromEnv, relay.Options{Secret: parameter.FromEnv, Invoker: function.FromEnv}))
+	boot.Main("relay", otlp.Traced(relay.FromEnv(dynamo.FromEnv, relay.Options{Secret: parameter.FromEnv, Invoker: function.FromEnv})))
 }

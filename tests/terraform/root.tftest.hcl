@@ -439,6 +439,7 @@ run "oauth" {
 
   assert {
     condition = output.applied.functions.oauth.environment == tomap({
+      GOMAXPROCS                   = "1"
       SEKISHO_ACCOUNTS_TABLE       = "demo-accounts"
       SEKISHO_LOG_LEVEL            = "info"
       SEKISHO_OAUTH_ACCESS_MINUTES = "60"
@@ -447,6 +448,7 @@ run "oauth" {
       SEKISHO_OAUTH_GRANT_DAYS     = "90"
       SEKISHO_OAUTH_REDIRECT_HOSTS = "chatgpt.com,localhost,cursor:"
       SEKISHO_OAUTH_REGISTRATION   = "true"
+      SSL_CERT_DIR                 = "/nonexistent"
     })
     error_message = "The function is told who may sign people in, and for how long."
   }
@@ -611,4 +613,30 @@ run "oauth_for_minutes_and_years" {
   }
 
   expect_failures = [var.oauth]
+}
+
+run "traces_to_a_collector" {
+  command = plan
+
+  variables {
+    observability = { otlp = { endpoint = "http://localhost:4318", ratio = 0.1 } }
+  }
+
+  assert {
+    condition = alltrue([
+      for name, function in output.applied.functions :
+      (try(function.environment.OTEL_EXPORTER_OTLP_ENDPOINT, "") == "http://localhost:4318" && try(function.environment.OTEL_TRACES_SAMPLER_ARG, "") == "0.1") == !contains(["authorizer", "page", "settle", "brake"], name)
+    ])
+    error_message = "The functions that make spans are told of the collector, and the others aren't."
+  }
+}
+
+run "refuses_a_collector_without_scheme" {
+  command = plan
+
+  variables {
+    observability = { otlp = { endpoint = "localhost:4318" } }
+  }
+
+  expect_failures = [var.observability]
 }

@@ -22,6 +22,7 @@ import (
 	"sekisho/functions/internal/laptop"
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/openapi"
+	"sekisho/functions/internal/trace/otlp"
 )
 
 type upCmd struct {
@@ -232,6 +233,11 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, s
 	at := door.at(base)
 	served.Door, served.OAuthDoor = door.door, door.oauth
 	served.Log, served.Now, served.LocalToken = log, time.Now, rand.Text()
+	endTracing, err := c.trace(log)
+	if err != nil {
+		return badUsage(err)
+	}
+	defer endTracing()
 	service, err := laptop.New(served)
 	if err != nil {
 		return badUsage(err)
@@ -245,6 +251,19 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, s
 		return errors.Join(err, service.Close(ctx))
 	}
 	return service.Serve(ctx, laptop.Listeners{API: listener, Door: door.Listener, OAuth: door.oauthListener})
+}
+
+// trace sends spans of all functions to the collector that the environment names, if it does.
+func (upCmd) trace(w io.Writer) (end func(), err error) {
+	log, err := boot.NewLogger(boot.Map(nil), "trace", w)
+	if err != nil {
+		return nil, err
+	}
+	end, err = otlp.Start(os.Getenv, "sekisho", log)
+	if end == nil {
+		end = func() {}
+	}
+	return end, err
 }
 
 // replayTime is how long a start waits for the failed calls of an earlier one. What is left is

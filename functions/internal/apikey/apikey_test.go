@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sekisho/functions/internal/opaque"
 )
 
 func mustNew(t *testing.T) Key {
@@ -76,8 +78,8 @@ func TestEveryTypoIsMalformed(t *testing.T) {
 	}
 	// A right checksum makes no digit of what is none.
 	for _, c := range []string{"é"[:1], "_", "\n", "\x80"} {
-		body := text[:Length-checkDigits-1] + c
-		if _, err := Parse(body + checksum(body)); !errors.Is(err, ErrMalformed) {
+		body := text[:Length-opaque.CheckDigits-1] + c
+		if _, err := Parse(opaque.Seal(body)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("a key with the digit %q: %v", c, err)
 		}
 	}
@@ -148,7 +150,7 @@ func FuzzParse(f *testing.F) {
 		k, err := Parse(text)
 		// The grammar, by other means than Parse.
 		form := regexp.MustCompile(`^sekisho_[0-9A-Za-z]{36}$`).MatchString(text)
-		good := form && checksum(text[:38]) == text[38:]
+		good := form && opaque.Seal(text[:38]) == text
 		switch {
 		case good != (err == nil):
 			t.Fatalf("Parse(%q): %v", text, err)
@@ -161,7 +163,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		// Its own checksum makes a key of whatever has the form.
-		if _, err := Parse(text[:38] + checksum(text[:38])); err != nil {
+		if _, err := Parse(opaque.Seal(text[:38])); err != nil {
 			t.Fatalf("%q with its checksum: %v", text[:38], err)
 		}
 	})

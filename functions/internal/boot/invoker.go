@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"sync"
 )
 
 // Invoker runs invocations of a function, any number of them at once.
@@ -76,4 +77,44 @@ type invokerFunc func(context.Context, []byte) ([]byte, error)
 
 func (f invokerFunc) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return f(ctx, payload)
+}
+
+// After has something done at the end of each invocation, while Lambda still gives the instance time:
+// before the answer is handed over, or the end of a stream.
+func After(i Invoker, do func()) Invoker {
+	whole := invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
+		defer do()
+		return i.Invoke(ctx, payload)
+	})
+	s, ok := i.(Streamer)
+	if !ok {
+		return whole
+	}
+	return HandleStream(whole, func(ctx context.Context, payload []byte) (Stream, error) {
+		stream, err := s.Stream(ctx, payload)
+		if err != nil {
+			do()
+			return nil, err
+		}
+		return ending{stream, sync.OnceFunc(do)}, nil
+	})
+}
+
+// ending does something before its reader sees the end.
+type ending struct {
+	Stream
+	do func()
+}
+
+func (e ending) Read(p []byte) (int, error) {
+	n, err := e.Stream.Read(p)
+	if err != nil {
+		e.do()
+	}
+	return n, err
+}
+
+func (e ending) Close() error {
+	defer e.do()
+	return e.Stream.Close()
 }

@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,36 @@ func TestConsumeAnswersNull(t *testing.T) {
 	}
 	if answer, err := h.Invoke(t.Context(), []byte(`"bad"`)); !errors.Is(err, failed) || answer != nil {
 		t.Errorf("answer %s, %v; want the handler's error", answer, err)
+	}
+}
+
+type cut struct{ io.Reader }
+
+func (cut) Close() error        { return nil }
+func (cut) ContentType() string { return "text/plain" }
+
+// TestAfter: what is to be done is done before Lambda sees the end, and once, however an invocation
+// ends.
+func TestAfter(t *testing.T) {
+	done := 0
+	function := After(HandleStream(Handle(func(context.Context, int) (int, error) { return 0, nil }),
+		func(_ context.Context, payload []byte) (cut, error) {
+			if len(payload) == 0 {
+				return cut{}, errors.New("no payload")
+			}
+			return cut{strings.NewReader("abc")}, nil
+		}), func() { done++ }).(Streamer)
+	if _, err := function.Invoke(t.Context(), []byte("1")); err != nil || done != 1 {
+		t.Errorf("whole: %v, done %d times", err, done)
+	}
+	if _, err := function.Stream(t.Context(), nil); err == nil || done != 2 {
+		t.Errorf("no stream: %v, done %d times", err, done)
+	}
+	stream, err := function.Stream(t.Context(), []byte("1"))
+	if err != nil || done != 2 {
+		t.Fatalf("stream: %v, done %d times", err, done)
+	}
+	if all, err := io.ReadAll(stream); string(all) != "abc" || err != nil || done != 3 || stream.Close() != nil || done != 3 {
+		t.Errorf("%s %v, done %d times", all, err, done)
 	}
 }

@@ -31,6 +31,7 @@ var elsewhere = map[string]string{
 	"internal/outbound":                      "upstreams, and the report of a probe",
 	"internal/problem":                       "members of a problem",
 	"internal/store/storetest":               "what the suite draws",
+	"internal/trace/otlp":                    "members of OTLP's JSON",
 	"internal/tools":                         "arguments of tools, and a unit of length",
 	"internal/mcpserver":                     "JSON-RPC and MCP",
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -60,6 +61,21 @@ func Source(ip string) string {
 	}
 	network, _ := address.WithZone("").Prefix(64) // 64 is a length of every IPv6 prefix
 	return network.String()
+}
+
+// Header is one header of a proxy event, the last value of several; "" if it isn't there.
+func Header(event *events.APIGatewayProxyRequest, name string) string {
+	for sent, value := range event.Headers {
+		if strings.EqualFold(sent, name) {
+			return value
+		}
+	}
+	for sent, values := range event.MultiValueHeaders {
+		if strings.EqualFold(sent, name) && len(values) > 0 {
+			return values[len(values)-1]
+		}
+	}
+	return ""
 }
 
 // headers are those of a proxy event.

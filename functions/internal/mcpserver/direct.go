@@ -16,6 +16,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/trace"
 	"sekisho/functions/internal/usage"
 )
 
@@ -84,7 +85,7 @@ func (d direct) call(ctx context.Context, x *exchange, op *contract.Operation, a
 			return d.refuse(problem.Timeout)
 		}
 	}
-	payload, err := d.event(x, op, args, said, d.Now().Sub(began))
+	payload, err := d.event(ctx, x, op, args, said, d.Now().Sub(began))
 	if err != nil {
 		d.Log.Error("make the event", zap.String("operation", op.ID), zap.Error(err))
 		x.setSent(nil)
@@ -93,7 +94,7 @@ func (d direct) call(ctx context.Context, x *exchange, op *contract.Operation, a
 	return d.invoke(ctx, x, op, payload)
 }
 
-func (d direct) event(x *exchange, op *contract.Operation, args map[string]any, said gateway.AuthorizerContext, took time.Duration) ([]byte, error) {
+func (d direct) event(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any, said gateway.AuthorizerContext, took time.Duration) ([]byte, error) {
 	p, err := op.Parts(args)
 	if err != nil {
 		return nil, err
@@ -103,6 +104,7 @@ func (d direct) event(x *exchange, op *contract.Operation, args map[string]any, 
 	if op.HasBody {
 		headers.Set("Content-Type", "application/json")
 	}
+	trace.Inject(ctx, headers)
 	values := said.Values()
 	values["principalId"] = said.KeyID
 	return gateway.Nested(x.context(), op.ID, gateway.Call{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/trace"
 )
 
 // exchange is one HTTP request, and what becomes of it. It travels to the tools as a value
@@ -31,6 +33,8 @@ type exchange struct {
 	signedIn SignedIn
 	// live has the events of an answer that goes out while the call runs; nil for a whole answer.
 	live *live
+	// span is what is traced of it.
+	span trace.Span
 	// called is the tool that tools/call names.
 	called *tool
 
@@ -60,6 +64,33 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // context is the request's own, with the deadline that the SDK dropped.
 func (x *exchange) context() context.Context { return x.request.Context() }
+
+// trace takes up the caller's trace. What _meta says comes before the headers, which may be those of
+// a client that carries messages of others.
+func (x *exchange) trace(m *message) {
+	h := x.request.Header
+	parent, state := m.traceParent, m.traceState
+	if parent == "" {
+		parent, state = h.Get(trace.Parent), h.Get(trace.State)
+	}
+	ctx := trace.Continue(x.context(), parent, state)
+	ctx, x.span = trace.Start(ctx, trace.Server, x.method)
+	if ctx != x.context() {
+		x.request = x.request.WithContext(ctx)
+	}
+}
+
+// endTrace ends the span, if one was begun.
+func (x *exchange) endTrace() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.tool != "" {
+		x.span.Name(x.method + " " + x.tool)
+	}
+	x.span.Set("mcp.method.name", x.method)
+	x.span.Set("gen_ai.tool.name", x.tool)
+	x.span.End(strings.TrimPrefix(x.outcome, succeeded))
+}
 
 func (x *exchange) setTool(name string) {
 	x.mu.Lock()
@@ -206,6 +237,7 @@ func (s *server) logExchange(x *exchange, status int, took time.Duration) {
 		zap.Int("status", status),
 		zap.String("outcome", x.outcome),
 		zap.Int64("ms", took.Milliseconds()),
+		trace.Field(x.context()),
 	}, x.signedIn.fields()...)...)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/trace"
 )
 
 // message is what the guard knows of a JSON-RPC message. The SDK gets it in the form that
@@ -40,6 +41,8 @@ type message struct {
 	clientInfo, clientCapabilities json.RawMessage
 	// unusual says that params has more than these, or one of them twice or of another type.
 	unusual bool
+	// traceParent and traceState are those of _meta.
+	traceParent, traceState string
 }
 
 // isNotification says that nobody waits for an answer.
@@ -178,7 +181,7 @@ func (m *message) readMeta() {
 	if m.meta == nil || m.meta[0] != '{' {
 		return
 	}
-	var version json.RawMessage
+	var version, parent, state json.RawMessage
 	members(m.meta, func(member string, value json.RawMessage) {
 		switch member {
 		case mcp.MetaKeyProtocolVersion:
@@ -189,9 +192,13 @@ func (m *message) readMeta() {
 			m.clientCapabilities = value
 		case "progressToken":
 			m.progressToken = value
+		case trace.Parent:
+			parent = value
+		case trace.State:
+			state = value
 		}
 	})
-	m.version = text(version)
+	m.version, m.traceParent, m.traceState = text(version), text(parent), text(state)
 	if string(m.progressToken) == "null" {
 		m.progressToken = nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/problem"
+	"sekisho/functions/internal/trace"
 )
 
 // proxy makes each call a request to the REST API with the caller's key, so that it passes the
@@ -49,6 +50,7 @@ func (d proxy) send(ctx context.Context, x *exchange, op *contract.Operation, ar
 	if !op.Public {
 		request.Header.Set("X-Api-Key", x.secret)
 	}
+	trace.Inject(ctx, request.Header)
 	if op.Units > 0 {
 		x.setSent(op)
 	}

@@ -5,6 +5,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"sekisho/functions/internal/gateway"
+	"sekisho/functions/internal/trace"
 )
 
 // record writes the line of an admission or a denial, whatever the level of the log: it is what
@@ -18,7 +19,7 @@ import (
 func (s *server) record(message string, x *exchange, a gateway.Admission, more ...zap.Field) {
 	x.setRecorded()
 	fields := []zap.Field{
-		zap.String("request_id", requestID(x.context())), zap.String("operation", a.Operation), zap.String("key_id", a.KeyID),
+		zap.String("request_id", requestID(x.context())), zap.String("operation", a.Operation), zap.String("key_id", a.KeyID), trace.Field(x.context()),
 	}
 	add := func(name, value string, wanted bool) {
 		if wanted && value != "" {

@@ -86,6 +86,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(a, x)
 	s.finish(a, x)
 	s.dispatch.end(x)
+	x.endTrace()
 	a.Send(w)
 	s.logExchange(x, a.Status(), s.Now().Sub(started))
 }
@@ -123,6 +124,8 @@ func (s *server) answer(a answer, x *exchange) *refusal {
 		return refused
 	}
 	x.method, x.id, x.progressToken = knownMethod(m.method), m.id, m.progressToken
+	x.trace(m)
+	r = x.request
 	if refused := checkVersion(r.Header, m); refused != nil {
 		return refused
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"sekisho/functions/internal/trace"
 )
 
 // Request says what to call. It may be used again.
@@ -184,7 +186,10 @@ func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error)
 	req.Header = p.header.Clone()
 	if !sameOrigin(u, p.url) {
 		keepOnly(req.Header, publicHeaders)
-	} else if p.sign != nil {
+		return req, nil
+	}
+	trace.Inject(ctx, req.Header)
+	if p.sign != nil {
 		p.scrub.add(1, p.sign(req))
 	}
 	return req, nil

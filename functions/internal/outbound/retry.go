@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"sekisho/functions/internal/trace"
 )
 
 // minAttempt is the least time that an attempt is started with.
@@ -104,13 +106,17 @@ func (k *call) attempt(ctx context.Context) (Attempt, error) {
 	event := Attempt{Upstream: k.upstream, Number: k.made, Of: k.most}
 	start, left := time.Now(), k.at.left
 	tryCtx, cancel := context.WithTimeout(ctx, min(k.cfg.Timeout, k.left(ctx)))
+	tryCtx, span := trace.Start(tryCtx, trace.Client, k.method)
 	o := k.exchange(tryCtx, k.prepared, &k.at, k.parse)
 	cancel()
 	event.Duration, event.Status, event.Requests = time.Since(start), o.status, left-k.at.left
+	k.describe(span, o)
 	if o.err == nil {
+		span.End("")
 		return event, nil
 	}
 	v := classify(o)
+	span.End(string(v.reason))
 	o.err = k.scrub.cleanError(o.err)
 	k.last = o
 	k.unclear = k.unclear || (v.ambiguous && o.sent)
@@ -124,6 +130,17 @@ func (k *call) attempt(ctx context.Context) (Attempt, error) {
 	e := k.fail(o, v, stop)
 	e.RetryAfter = k.advisedWait(o, v, stop, wait)
 	return event, e
+}
+
+func (k *call) describe(span trace.Span, o outcome) {
+	span.Set("http.request.method", k.method)
+	span.Set("server.address", k.upstream)
+	if o.status != 0 {
+		span.SetInt("http.response.status_code", o.status)
+	}
+	if k.made > 1 {
+		span.SetInt("http.request.resend_count", k.made-1)
+	}
 }
 
 // next decides, in this order, whether it may be sent again, should be, and whether the

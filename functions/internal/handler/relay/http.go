@@ -14,6 +14,7 @@ import (
 	"sekisho/functions/internal/backend"
 	"sekisho/functions/internal/handler/rest"
 	"sekisho/functions/internal/outbound"
+	"sekisho/functions/internal/problem"
 )
 
 // overHTTP asks a backend at a URL.
@@ -121,6 +122,18 @@ func (b overHTTP) withoutOurRefusal(err error) error {
 func credentialRefused(err error) bool {
 	var e *outbound.Error
 	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
+}
+
+// reasonOf is why a call of a backend failed, in a word of ours; "" if it did not.
+func reasonOf(err error) string {
+	var e *outbound.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return string(e.Reason)
+	}
+	return string(problem.From(err).Code)
 }
 
 func note(call rest.Call, upstream string, err error) {

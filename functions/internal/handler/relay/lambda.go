@@ -18,6 +18,7 @@ import (
 	"sekisho/functions/internal/outbound"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
+	"sekisho/functions/internal/trace"
 )
 
 // byInvocation asks a Lambda function, with the event that API Gateway would have made. It
@@ -35,8 +36,11 @@ func (b byInvocation) ask(ctx context.Context, call rest.Call, r request) (outbo
 	return came, err
 }
 
-func (b byInvocation) invoke(ctx context.Context, call rest.Call, r request) (outbound.Response, error) {
-	payload, err := json.Marshal(proxyEvent(call, r))
+func (b byInvocation) invoke(ctx context.Context, call rest.Call, r request) (_ outbound.Response, err error) {
+	ctx, span := trace.Start(ctx, trace.Client, r.method)
+	span.Set("faas.invoked_name", b.function)
+	defer func() { span.End(reasonOf(err)) }()
+	payload, err := json.Marshal(proxyEvent(ctx, call, r))
 	if err != nil {
 		return outbound.Response{}, err
 	}
@@ -110,7 +114,7 @@ func (b byInvocation) read(r request, raw []byte) (outbound.Response, error) {
 }
 
 // proxyEvent is the event of the backend's own API: its paths and names instead of ours.
-func proxyEvent(call rest.Call, r request) events.APIGatewayProxyRequest {
+func proxyEvent(ctx context.Context, call rest.Call, r request) events.APIGatewayProxyRequest {
 	e := call.Event
 	e.HTTPMethod, e.Resource, e.Path, e.PathParameters = r.method, r.template, r.path, orNull(r.params)
 	e.StageVariables = nil // they are about this server's brake
@@ -128,6 +132,7 @@ func proxyEvent(call rest.Call, r request) events.APIGatewayProxyRequest {
 			header.Set(name, value)
 		}
 	}
+	trace.Inject(ctx, header)
 	e.MultiValueHeaders, e.Headers = header, last(header)
 	e.Body, e.IsBase64Encoded = string(r.body), false
 	c := &e.RequestContext

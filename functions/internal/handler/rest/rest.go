@@ -23,6 +23,7 @@ import (
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/reply"
 	"sekisho/functions/internal/tools/toolerr"
+	"sekisho/functions/internal/trace"
 )
 
 // Call is what an operation may want to know beside its arguments.
@@ -103,8 +104,10 @@ func Serve(rt boot.Runtime, operations map[string]Operation) (boot.Invoker, erro
 type Server struct {
 	api        *contract.API
 	operations map[string]Operation
-	log        *zap.Logger
-	now        func() time.Time
+	// function is its name.
+	function string
+	log      *zap.Logger
+	now      func() time.Time
 }
 
 // mostCompiled is how many operations have their schemas compiled at a cold start, so that their first
@@ -135,14 +138,16 @@ func New(api *contract.API, function string, ops map[string]Operation, log *zap.
 			return nil, fmt.Errorf("function %s: serves operation %s, which the contract does not give it", function, id)
 		}
 	}
-	return &Server{api: api, operations: ops, log: log, now: now}, nil
+	return &Server{api: api, operations: ops, function: function, log: log, now: now}, nil
 }
 
 // Handle answers one event. It never returns an error: API Gateway would make a bare 502
 // of it (aws-lambda-go#72).
 func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	start := s.now()
-	fields := make([]zap.Field, 0, 12)
+	ctx = trace.Continue(ctx, gateway.Header(&event, trace.Parent), gateway.Header(&event, trace.State))
+	ctx, span := trace.Start(ctx, trace.Server, s.function)
+	fields := append(make([]zap.Field, 0, 13), trace.Field(ctx))
 	headers := map[string]string{"Cache-Control": "no-store"}
 	call := Call{
 		Caller:    gateway.ParseAuthorizerContext(event.RequestContext.Authorizer),
@@ -165,7 +170,10 @@ func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest
 	)
 	if op != nil {
 		fields = append(fields, zap.String("operation", op.ID))
+		span.Name(op.ID)
 	}
+	span.SetInt("http.response.status_code", response.StatusCode)
+	span.End(code(err))
 	level := zap.DebugLevel // of a call that went well the access log, or mcp, says as much
 	if err != nil {
 		level, fields = zap.InfoLevel, append(fields, failure(op, err)...)
@@ -214,6 +222,15 @@ func failure(op *contract.Operation, err error) []zap.Field {
 		fields = append(fields, zap.Error(err))
 	}
 	return fields
+}
+
+// code is the problem's, "" for none.
+func code(err error) string {
+	if err == nil {
+		return ""
+	}
+	p, _ := asProblem(err)
+	return string(p.Code)
 }
 
 // encode writes an answer, and holds it to the contract's limit.
