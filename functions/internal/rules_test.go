@@ -55,7 +55,7 @@ var layers = []layer{
 		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
 	{"main", "../...", "openapi domain boot gateway admission money store sqlite aws handler mcpserver laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission money store sqlite aws handler mcpserver laptop main",
+	{"test", "bench store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission money store sqlite aws handler mcpserver laptop main",
 		"it is for tests, and only they may import it"},
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
@@ -42,7 +43,7 @@ type world struct {
 	base, door string
 	laptop     *laptop.Service
 	ring       account.Keyring
-	wire       *wire
+	wire       *dynamotest.Wire
 	access     accessLog
 	logs       functionLogs
 	// atDoor counts the requests to the HTTP API.
@@ -111,15 +112,15 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	t.Helper()
 	w := &world{t: t, durations: map[string][]time.Duration{}}
 	w.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
-	w.wire = &wire{beside: client(t, http.DefaultTransport)}
+	w.wire = &dynamotest.Wire{Beside: client(t, http.DefaultTransport)}
 	name := strings.ReplaceAll(string(via), " ", "-")
 	tableNames := dynamo.Tables{Accounts: "accounts-" + name, Usage: "usage-" + name}
-	if err := tables.Create(t.Context(), w.wire.beside, tableNames.Accounts, tableNames.Usage); err != nil {
+	if err := tables.Create(t.Context(), w.wire.Beside, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
 	store := dynamo.New(client(t, w.wire), tableNames)
 	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
-	w.ring = account.Keyring{Store: dynamo.New(w.wire.beside, tableNames).Accounts(), Plans: plans, Now: w.now}
+	w.ring = account.Keyring{Store: dynamo.New(w.wire.Beside, tableNames).Accounts(), Plans: plans, Now: w.now}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
