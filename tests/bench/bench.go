@@ -110,18 +110,22 @@ func (t *Table) Interleave(progress io.Writer, rounds int, variants []Variant, r
 			}
 		}
 	}
-	t.divide(ratios)
+	for _, ratio := range ratios {
+		t.Divide(ratio)
+	}
 	return nil
 }
 
-func (t *Table) divide(ratios []Ratio) {
-	for _, ratio := range ratios {
-		base := t.row(ratio.To).Cells[ratio.Of].Values
-		for _, row := range t.Rows {
-			for round, value := range row.Cells[ratio.Of].Values {
-				if round < len(base) && base[round] > 0 {
-					t.Add(row.Name, ratio.Column, value/base[round])
-				}
+// Divide fills the column of a ratio, in all rows or in those that are named.
+func (t *Table) Divide(ratio Ratio, only ...string) {
+	base := t.row(ratio.To).Cells[ratio.Of].Values
+	for _, row := range t.Rows {
+		if len(only) > 0 && !slices.Contains(only, row.Name) {
+			continue
+		}
+		for round, value := range row.Cells[ratio.Of].Values {
+			if round < len(base) && base[round] > 0 {
+				t.Add(row.Name, ratio.Column, value/base[round])
 			}
 		}
 	}

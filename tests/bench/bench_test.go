@@ -23,7 +23,7 @@ func TestRatiosAreOfTheSameRound(t *testing.T) {
 	table.row("bare").Cells[CPU] = Cell{Values: []float64{10, 100, 20}}
 	table.row("ours").Cells[CPU] = Cell{Values: []float64{20, 200, 60}}
 	table.row("ours").Cells["÷ bare"] = Cell{}
-	table.divide([]Ratio{{"÷ bare", CPU, "bare"}})
+	table.Divide(Ratio{"÷ bare", CPU, "bare"}, "ours")
 	if got, _ := table.Cell("ours", "÷ bare"); got.String() != "2 (2–3)" {
 		t.Errorf("the ratio is %s", got)
 	}
