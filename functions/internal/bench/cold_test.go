@@ -19,17 +19,17 @@ func coldStarts(r *run) {
 
 var startColumns = []string{"start → ready ms", "event → answer ms", "start → answer ms", "÷ empty Go", "CPU ms", "CPU ÷ empty Go"}
 
-func (f *functions) empty() program {
-	return program{name: "empty Go", command: []string{filepath.Join(f.dir, "empty")}, event: []byte(`{}`), memoryMB: f.deployed()["authorizer"].memoryMB}
+func (f *functions) empty() runnable {
+	return runnable{name: "empty Go", command: []string{filepath.Join(f.dir, "empty")}, event: []byte(`{}`), memoryMB: f.deployed()["authorizer"].memoryMB}
 }
 
 func (f *functions) plainStarts(o *outside) {
 	t := f.table("cold starts", "From the start of a process to its first answer, through the Runtime API, with the environment of envs/dev; files are in the page cache. "+
 		"The store and the REST API are plain HTTP and answer at once. The first event is one that the service's own gateway made; an authorizer reads the key and writes once.",
 		append(slices.Clone(startColumns), "binary MB")...)
-	programs := []program{f.empty()}
+	programs := []runnable{f.empty()}
 	for _, name := range slices.Sorted(maps.Keys(f.deployed())) {
-		programs = append(programs, f.program(name, o.plain))
+		programs = append(programs, f.runnable(name, o.plain))
 	}
 	programs = append(programs, f.nodeOr(t, o)...)
 	for _, p := range programs {
@@ -41,7 +41,7 @@ func (f *functions) plainStarts(o *outside) {
 }
 
 // nodeOr are the rivals in Node, or a note about why there are none.
-func (f *functions) nodeOr(t *bench.Table, o *outside) []program {
+func (f *functions) nodeOr(t *bench.Table, o *outside) []runnable {
 	programs, err := f.nodePrograms(o.plain)
 	if err != nil {
 		t.Note("Left out: Node. %s", oneLine(err))
@@ -56,9 +56,9 @@ func (f *functions) throttledStarts(o *outside) {
 	t := f.table("cold starts, TLS and Lambda's share of CPU", "The same with TLS to the store and the REST API, which answer after 5 ms, and from the first event on the share of a core that Lambda gives for the function's memory: "+
 		"a 1,769th per MB, handed out every 20 ms. Starting up is not throttled, as in Lambda. The trust store is laid out as golang/go#79018 describes provided.al2023.", startColumns...)
 	roots := f.roots(o.authority)
-	programs := []program{f.empty()}
+	programs := []runnable{f.empty()}
 	for _, name := range []string{"authorizer", "mcp"} {
-		programs = append(programs, f.program(name, o.encrypted))
+		programs = append(programs, f.runnable(name, o.encrypted))
 	}
 	rivals, err := f.nodePrograms(o.encrypted)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *functions) throttledStarts(o *outside) {
 	f.starts(t, programs, newQuota)
 }
 
-func (f *functions) starts(t *bench.Table, programs []program, limit func(string, int) (*quota, error)) {
+func (f *functions) starts(t *bench.Table, programs []runnable, limit func(string, int) (*quota, error)) {
 	f.Helper()
 	var variants []bench.Variant
 	for i, p := range programs {
@@ -103,7 +103,7 @@ func (f *functions) starts(t *bench.Table, programs []program, limit func(string
 }
 
 // coldStart is one start, one event, one answer.
-func (p program) coldStart(f *functions, throttle func(int) error) (map[string]float64, error) {
+func (p runnable) coldStart(f *functions, throttle func(int) error) (map[string]float64, error) {
 	i, err := p.start(throttle)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// program is something that serves the Runtime API's events.
-type program struct {
+// runnable is something that serves the Runtime API's events.
+type runnable struct {
 	name    string
 	command []string
 	env     map[string]string
@@ -57,7 +57,7 @@ const answerTime = time.Minute
 
 // start starts a process. throttle is called with its ID when it first asks for an event: starting up is
 // not throttled in Lambda.
-func (p program) start(throttle func(pid int) error) (*instance, error) {
+func (p runnable) start(throttle func(pid int) error) (*instance, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -149,32 +149,37 @@ func (i *instance) said(err error) error {
 	return fmt.Errorf("%w; it wrote: %.500s", err, i.stderr.String())
 }
 
-// usage is the CPU time of a running process and the most memory that it had.
-func (i *instance) usage() (cpu time.Duration, peakMB float64, err error) {
-	proc := fmt.Sprintf("/proc/%d/", i.cmd.Process.Pid)
+// processUsage is the CPU time of a running process, the memory that it has, and the most that it had.
+func processUsage(pid int) (cpu time.Duration, residentMB, peakMB float64, err error) {
+	proc := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(proc + "stat")
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	// The second field is the name, in brackets; utime and stime are the 14th and 15th, in ticks of 10 ms.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	user, err := strconv.Atoi(fields[11])
-	if err != nil {
-		return 0, 0, err
-	}
-	system, err := strconv.Atoi(fields[12])
-	if err != nil {
-		return 0, 0, err
+	var user, system int
+	for i, field := range strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) {
+		switch i {
+		case 11:
+			user, err = strconv.Atoi(field)
+		case 12:
+			system, err = strconv.Atoi(field)
+		}
+		if err != nil {
+			return 0, 0, 0, err
+		}
 	}
 	status, err := os.ReadFile(proc + "status")
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	for line := range strings.Lines(string(status)) {
-		if kilobytes, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, err := strconv.ParseFloat(strings.Fields(kilobytes)[0], 64)
-			return time.Duration(user+system) * 10 * time.Millisecond, n / 1000, err
-		}
+	megabytes := func(name string) float64 {
+		_, after, _ := strings.Cut(string(status), "\n"+name+":")
+		kilobytes, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+		n, parseErr := strconv.ParseFloat(kilobytes, 64)
+		err = errors.Join(err, parseErr)
+		return n / 1000
 	}
-	return 0, 0, errors.New("/proc has no VmHWM")
+	residentMB, peakMB = megabytes("VmRSS"), megabytes("VmHWM")
+	return time.Duration(user+system) * 10 * time.Millisecond, residentMB, peakMB, err
 }

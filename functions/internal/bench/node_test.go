@@ -56,18 +56,18 @@ func (n node) bundle(name, dir string) (string, error) {
 }
 
 // nodePrograms are the same two functions as one would write them in TypeScript.
-func (f *functions) nodePrograms(at *httptest.Server) ([]program, error) {
+func (f *functions) nodePrograms(at *httptest.Server) ([]runnable, error) {
 	n, err := f.node()
 	if err != nil {
 		return nil, err
 	}
-	var programs []program
+	var programs []runnable
 	for _, name := range []string{"authorizer", "mcp"} {
 		bundle, err := n.bundle(name, f.dir)
 		if err != nil {
 			return nil, err
 		}
-		p := f.program(name, at)
+		p := f.runnable(name, at)
 		p.name, p.command = "Node, "+name, []string{n.program, bundle}
 		p.env = maps.Clone(p.env)
 		p.env["NODE_ENV"] = "production"

@@ -267,14 +267,14 @@ func (f *functions) binary(name string) string {
 	return filepath.Join(f.dir, described.Binary(name))
 }
 
-// program is a function as it is deployed, with the outside at some addresses.
-func (f *functions) program(name string, at *httptest.Server) program {
+// runnable is a function as it is deployed, with the outside at some addresses.
+func (f *functions) runnable(name string, at *httptest.Server) runnable {
 	f.Helper()
 	deployed, ok := f.deployed()[name]
 	if !ok {
 		f.Fatalf("function %s is not in the plan", name)
 	}
-	p := program{name: name, command: []string{f.binary(name)}, env: maps.Clone(deployed.env), event: f.event(name, at), memoryMB: deployed.memoryMB}
+	p := runnable{name: name, command: []string{f.binary(name)}, env: maps.Clone(deployed.env), event: f.event(name, at), memoryMB: deployed.memoryMB}
 	maps.Copy(p.env, f.aws(at))
 	p.env["LAMBDA_TASK_ROOT"], p.env["AWS_LAMBDA_FUNCTION_NAME"] = f.dir, "sekisho-dev-"+name
 	if _, ok := p.env[boot.Plans]; ok {

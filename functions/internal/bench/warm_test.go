@@ -24,7 +24,7 @@ func warmProcesses(r *run) {
 	largest := `{"postal_code":"1000001","formatted":"` + strings.Repeat("<", int(described.Limits.AnswerBytes)*9/10/12) + `","addresses":[]}`
 	var variants []bench.Variant
 	for _, name := range []string{"authorizer", "mcp"} {
-		deployed := f.program(name, o.plain)
+		deployed := f.runnable(name, o.plain)
 		plain := deployed
 		plain.env = maps.Clone(deployed.env)
 		for variable := range f.deployed()[name].runtimeOnly() {
@@ -44,7 +44,7 @@ func warmProcesses(r *run) {
 }
 
 // warm serves a number of calls and says what one took.
-func (p program) warm(f *functions, o *outside, answer string, calls int) (map[string]float64, error) {
+func (p runnable) warm(f *functions, o *outside, answer string, calls int) (map[string]float64, error) {
 	o.answerWith(answer)
 	defer o.answerWith(smallAnswer)
 	i, err := p.start(nil)
@@ -59,7 +59,7 @@ func (p program) warm(f *functions, o *outside, answer string, calls int) (map[s
 	if strings.Contains(string(first.body), "isError\\\":true") {
 		return nil, i.said(fmt.Errorf("the call failed: %.300s", first.body))
 	}
-	before, _, err := i.usage()
+	before, _, _, err := processUsage(i.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (p program) warm(f *functions, o *outside, answer string, calls int) (map[s
 		}
 		took = append(took, a.at.Sub(start))
 	}
-	after, peak, err := i.usage()
+	after, _, peak, err := processUsage(i.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
