@@ -1,3 +1,0 @@
-package bench
-
-func races(*run) {}
