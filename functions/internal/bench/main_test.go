@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -152,7 +151,7 @@ func (p part) run(t *testing.T, brief bool, progress io.Writer) *bench.Part {
 	} else if brief {
 		r.rounds = 1
 	}
-	r.part.Rounds = fmt.Sprintf("%d rounds", r.rounds)
+	r.part.Rounds = plural(r.rounds, "round")
 	if brief {
 		r.part.Rounds += ", too brief to mean anything"
 	}
@@ -217,14 +216,4 @@ func machine() string {
 	load, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(load), " ")
 	return fmt.Sprintf("%d × %s, %s, load %s at its start", runtime.NumCPU(), model, runtime.Version(), first)
-}
-
-// cached is a directory of this repository that survives between runs.
-func (r *run) cached(name string) string {
-	r.Helper()
-	root, err := stack.Root()
-	r.must(err)
-	dir := filepath.Join(root, ".cache", "bench", name)
-	r.must(os.MkdirAll(dir, 0o755))
-	return dir
 }
