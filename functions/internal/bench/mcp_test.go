@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	mcpgoserver "github.com/mark3labs/mcp-go/server"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,6 +23,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/mcpserver"
 	"sekisho/tests/bench"
 )
@@ -79,18 +81,21 @@ var eras = []era{
 
 // exchange is one request, made anew for each call as Lambda's adapter would.
 type exchange struct {
+	method string
 	header http.Header
 	body   string
+	// want is in every good answer.
+	want string
 }
 
-func (e era) exchange(secret, method, tool, params string) exchange {
+func (e era) exchange(secret, method, tool, params, want string) exchange {
 	var members []string
 	for _, m := range []string{params, e.meta} {
 		if m != "" {
 			members = append(members, m)
 		}
 	}
-	x := exchange{http.Header{}, `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + strings.Join(members, ",") + `}}`}
+	x := exchange{method, http.Header{}, `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + strings.Join(members, ",") + `}}`, want}
 	for name, value := range headersWith(secret) {
 		x.header.Set(name, value)
 	}
@@ -125,66 +130,115 @@ func (x exchange) with(h http.Handler) *answer {
 	return a
 }
 
-// rival is a server that is compared.
+// rival is a server that is compared. prepare returns what asks it and gets its answer.
 type rival struct {
 	name string
-	http.Handler
+	server
 }
 
-// mcpLayer compares handlers: a request in, an answer out. Lambda's JSON around both is the same for all.
+type server interface {
+	prepare(r *run, x exchange) (ask func() string)
+}
+
+// served is asked by an HTTP request.
+type served struct{ http.Handler }
+
+func (s served) prepare(_ *run, x exchange) func() string {
+	return func() string { return x.with(s).body.String() }
+}
+
+// invoked is asked by an event of API Gateway, in JSON.
+type invoked struct{ *gateway.Function }
+
+func (i invoked) prepare(r *run, x exchange) func() string {
+	e := events.APIGatewayProxyRequest{Resource: "/mcp", Path: "/mcp", HTTPMethod: http.MethodPost, Body: x.body, Headers: map[string]string{}, MultiValueHeaders: x.header}
+	for name, values := range x.header {
+		e.Headers[name] = values[0]
+	}
+	e.RequestContext.Identity.SourceIP = "203.0.113.9"
+	payload := r.encode(e)
+	return func() string {
+		answer, err := i.Invoke(r.Context(), payload)
+		if err != nil {
+			return err.Error()
+		}
+		return string(answer)
+	}
+}
+
+// byEvent ends the names of rows that have Lambda's event and answer around the handler.
+const byEvent = ", from Lambda's event"
+
+// mcpLayer compares servers by the same request, which each answers with the same hop.
 func mcpLayer(r *run) {
-	secret, ours := r.sekisho()
+	secret, ours, function := r.sekisho()
 	tools := r.toolsOf(ours, secret)
-	rivals := []rival{{"bare SDK", r.bareSDK(tools)}, {"sekisho", ours}, {"mcp-go", mcpGo(tools)}, {"naive switch", naive(tools)}}
-	runtimes := map[string]map[string]string{"Go's defaults": {}}
-	order := []string{"Go's defaults"}
-	if *which != "" {
-		runtimes["deployed"] = r.deployed()["mcp"].runtimeOnly()
-		order = append(order, "deployed")
+	bare := r.bareSDK(tools)
+	rivals := []rival{
+		{"bare SDK", served{bare}}, {"sekisho", served{ours}}, {"mcp-go", served{mcpGo(tools)}}, {"naive switch", served{naive(tools)}},
+		{"bare SDK" + byEvent, invoked{gateway.Handler(bare, nil)}}, {"sekisho" + byEvent, invoked{function}},
+	}
+	type setting struct {
+		name string
+		env  map[string]string
+	}
+	settings := []setting{{"Go's defaults", nil}}
+	if *which != "" { // planning takes longer than a test may
+		settings = append(settings, setting{"deployed", r.deployed()["mcp"].runtimeOnly()})
 	}
 	for _, e := range eras {
-		for _, method := range []string{"tools/call", "tools/list"} {
-			tool, params, want := "", "", "postal_lookup"
-			if method == "tools/call" {
-				tool, params, want = "postal_lookup", `"name":"postal_lookup","arguments":{"postal_code":"1000001"}`, "千代田"
-			}
-			x := e.exchange(secret, method, tool, params)
-			for _, setting := range order {
-				t := r.table("mcp "+method+" "+e.version+", "+setting, mcpTitle(method, len(tools), setting, runtimes[setting]), bench.CPU, "÷ bare SDK", bench.Allocs, bench.Bytes)
-				var ops []op
-				for _, v := range rivals {
-					if got := x.with(v.Handler); got.status != 200 || !strings.Contains(got.body.String(), want) || strings.Contains(got.body.String(), `"isError":true`) {
-						t.Note("%s does not answer this: %d %.200s", v.name, got.status, got.body.String())
-						if v.name == "sekisho" || v.name == "bare SDK" {
-							r.Fatal(t.Notes)
-						}
-						continue
-					}
-					ops = append(ops, op{v.name, func() { x.with(v.Handler) }})
-				}
-				restore := tune(runtimes[setting])
-				r.perCall(t, ops, bench.Ratio{Column: "÷ bare SDK", Of: bench.CPU, To: "bare SDK"})
+		for _, x := range []exchange{
+			e.exchange(secret, "tools/call", "postal_lookup", `"name":"postal_lookup","arguments":{"postal_code":"1000001"}`, "千代田"),
+			e.exchange(secret, "tools/list", "", "", "postal_lookup"),
+		} {
+			for _, s := range settings {
+				t := r.table("mcp "+x.method+" "+e.version+", "+s.name, mcpTitle(x.method, len(tools), s.env), bench.CPU, "÷ bare SDK", bench.Allocs, bench.Bytes)
+				restore := tune(s.env)
+				r.compare(t, rivals, x)
 				restore()
 			}
 		}
 	}
 }
 
-func mcpTitle(method string, tools int, setting string, env map[string]string) string {
+// compare measures those that can answer.
+func (r *run) compare(t *bench.Table, rivals []rival, x exchange) {
+	r.Helper()
+	var ops []op
+	for _, v := range rivals {
+		ask := v.prepare(r, x)
+		if got := ask(); !strings.Contains(got, x.want) || strings.Contains(strings.ReplaceAll(got, `\`, ""), `"isError":true`) {
+			if strings.HasPrefix(v.name, "sekisho") || strings.HasPrefix(v.name, "bare SDK") {
+				r.Fatalf("%s: %.300s", v.name, got)
+			}
+			t.Note("%s does not answer this: %.200s", v.name, got)
+			continue
+		}
+		ops = append(ops, op{v.name, func() { ask() }})
+	}
+	r.perCall(t, ops)
+	ratio := bench.Ratio{Column: "÷ bare SDK", Of: bench.CPU, To: "bare SDK"}
+	t.Divide(ratio, "bare SDK", "sekisho", "mcp-go", "naive switch")
+	ratio.To += byEvent
+	t.Divide(ratio, "bare SDK"+byEvent, "sekisho"+byEvent)
+}
+
+func mcpTitle(method string, tools int, env map[string]string) string {
 	title := "`" + method + "`, from the HTTP request to the answer: "
 	if method == "tools/call" {
 		title += "every tool makes one request to a REST API that answers at once."
 	} else {
 		title += fmt.Sprintf("the same %d tools.", tools)
 	}
-	if setting == "deployed" {
+	if len(env) > 0 {
 		title += " Go's runtime as Terraform sets it for mcp: " + strings.Join(pairs(env), " ") + "."
 	}
-	return title + " Sekisho also checks the key, the tool's settings and the arguments, and writes its log line."
+	return title + " Sekisho also checks the key, the tool's settings and the arguments, and writes its log line. " +
+		"Rows \"from Lambda's event\" have JSON around the request and the answer, the same for both, and are divided by each other."
 }
 
 // sekisho is the whole MCP layer, as its function builds it.
-func (r *run) sekisho() (secret string, h http.Handler) {
+func (r *run) sekisho() (secret string, h http.Handler, function *gateway.Function) {
 	r.Helper()
 	described, err := contract.Default()
 	r.must(err)
@@ -192,12 +246,15 @@ func (r *run) sekisho() (secret string, h http.Handler) {
 	r.must(err)
 	log, err := boot.NewLogger(boot.Map(nil), "mcp", io.Discard)
 	r.must(err)
-	h, err = mcpserver.New(mcpserver.Config{
+	config := mcpserver.Config{
 		API: described, Authenticator: account.NewAuthenticator(one.Accounts(), time.Now, time.Hour), Log: log,
 		BaseURL: func(*http.Request) (string, error) { return api, nil }, Client: &http.Client{Transport: hop{}},
-	})
+	}
+	h, err = mcpserver.New(config)
 	r.must(err)
-	return one.secret.Reveal(), h
+	function, err = mcpserver.Handler(config)
+	r.must(err)
+	return one.secret.Reveal(), h, function
 }
 
 // listed is a tool as tools/list has it.
@@ -216,7 +273,7 @@ func (r *run) toolsOf(h http.Handler, secret string) []listed {
 	var said struct {
 		Result struct{ Tools []listed }
 	}
-	a := eras[0].exchange(secret, "tools/list", "", "").with(h)
+	a := eras[0].exchange(secret, "tools/list", "", "", "").with(h)
 	r.must(json.Unmarshal(a.body.Bytes(), &said))
 	if len(said.Result.Tools) < 10 {
 		r.Fatalf("too few tools: %s", a.body.String())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -59,6 +60,23 @@ func (q *quota) make(files map[string]string) error {
 // add limits a process, and what it starts.
 func (q *quota) add(pid int) error {
 	return os.WriteFile(filepath.Join(q.dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
+}
+
+// tryQuota says why this machine can't limit a process, if it can't.
+func tryQuota() error {
+	q, err := newQuota("probe", 128)
+	if err != nil {
+		return err
+	}
+	defer q.remove()
+	sleeper := exec.Command("sleep", "10")
+	if err := sleeper.Start(); err != nil {
+		return err
+	}
+	err = q.add(sleeper.Process.Pid)
+	_ = sleeper.Process.Kill()
+	_ = sleeper.Wait()
+	return err
 }
 
 // remove is possible when all its processes have ended.
