@@ -84,9 +84,9 @@ func (a Aim) judge(t, before *Table) (Verdict, error) {
 			return v, fmt.Errorf("the aim for %q, %q compares with %q, which was not measured", a.Table, a.Row, a.NoMoreThan)
 		}
 		_, most, _ := other.Spread()
-		v.Wanted, v.Met = "≤ "+a.NoMoreThan+"'s "+number(most), median <= most
+		v.Wanted, v.Met = "≤ "+a.NoMoreThan+"'s "+Number(most), median <= most
 	case a.TimesBefore != 0:
-		v.Wanted = "≥ " + number(a.TimesBefore) + " × before"
+		v.Wanted = "≥ " + Number(a.TimesBefore) + " × before"
 		was, ok := earlier(before, a.Row, a.Column)
 		if !ok {
 			v.Open = "no earlier run"
@@ -94,7 +94,7 @@ func (a Aim) judge(t, before *Table) (Verdict, error) {
 		}
 		v.Met = median >= a.TimesBefore*was
 	default:
-		v.Wanted, v.Met = "≤ "+number(a.AtMost), median <= a.AtMost
+		v.Wanted, v.Met = "≤ "+Number(a.AtMost), median <= a.AtMost
 	}
 	return v, nil
 }

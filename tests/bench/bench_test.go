@@ -31,7 +31,7 @@ func TestRatiosAreOfTheSameRound(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for value, want := range map[float64]string{0: "0", 1: "1", 0.296: "0.30", 1.374: "1.37", 23.45: "23.4", 325217: "325,217", 999.6: "1,000", -1234: "-1,234"} {
-		if got := number(value); got != want {
+		if got := Number(value); got != want {
 			t.Errorf("%v is written %s, want %s", value, got, want)
 		}
 	}

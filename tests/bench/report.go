@@ -119,7 +119,7 @@ func (r Report) Markdown(before Report) (string, error) {
 		verdicts[a.Table] = append(verdicts[a.Table], v)
 		was := "–"
 		if m, ok := earlier(before.table(a.Table), a.Row, a.Column); ok {
-			was = number(m)
+			was = Number(m)
 		}
 		fmt.Fprintf(&b, "| %s: %s, %s | %s | %s | %s | %s |\n", a.Table, a.Row, a.Column, v.Cell, was, v.Wanted, v)
 	}
@@ -150,8 +150,8 @@ func (t *Table) markdown(before *Table, verdicts []Verdict) string {
 		fmt.Fprintf(&b, "| %s |", row.Name)
 		for _, column := range t.Columns {
 			text := row.Cells[column].String()
-			if was, ok := earlier(before, row.Name, column); ok && number(was) != text {
-				text += ", was " + number(was)
+			if was, ok := earlier(before, row.Name, column); ok && Number(was) != text {
+				text += ", was " + Number(was)
 			}
 			fmt.Fprintf(&b, " %s |", text)
 		}
@@ -182,14 +182,14 @@ func (c Cell) String() string {
 		return c.Text
 	}
 	least, median, most := c.Spread()
-	if number(least) == number(most) {
-		return number(median)
+	if Number(least) == Number(most) {
+		return Number(median)
 	}
-	return fmt.Sprintf("%s (%s–%s)", number(median), number(least), number(most))
+	return fmt.Sprintf("%s (%s–%s)", Number(median), Number(least), Number(most))
 }
 
-// number has three digits, and all of those before the point.
-func number(v float64) string {
+// Number has three digits, and all of those before the point.
+func Number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1000 || math.Abs(v) >= 100 {
 		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	}

@@ -163,7 +163,7 @@ func laptopService(r *run) {
 	sizes := []string{}
 	for _, keys := range []int{10, r.many(10_000)} {
 		for _, rows := range []int{100, r.many(1_000_000)} {
-			size := fmt.Sprintf("%d keys, %d rows", keys, rows)
+			size := bench.Number(float64(keys)) + " keys, " + bench.Number(float64(rows)) + " rows"
 			fmt.Fprintf(r.progress, "  filling a database with %s\n", size)
 			sizes, services[size] = append(sizes, size), r.up(p, keys, rows)
 		}
@@ -208,7 +208,7 @@ func (r *run) memory(p program.Program) {
 		}
 		_, resident, peak, err := processUsage(s.PID())
 		r.must(err)
-		row := fmt.Sprintf("after %d calls", calls)
+		row := "after " + bench.Number(float64(calls)) + " calls"
 		t.Add(row, "resident MB", resident)
 		t.Add(row, "peak MB", peak)
 	}
