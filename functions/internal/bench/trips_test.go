@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
@@ -42,12 +44,19 @@ func (r *run) dynamoClient(transport http.RoundTripper) *dynamodb.Client {
 	})
 }
 
-// fresh makes tables of their own.
+// fresh makes tables of their own. The SDK repeats a request whose answer was lost, and is then told that the
+// table exists: others are made in its place.
 func (r *run) fresh(name string) dynamo.Tables {
 	r.Helper()
-	names := dynamo.Tables{Accounts: name + "-accounts", Usage: name + "-usage"}
-	r.must(tables.Create(r.Context(), r.dynamoClient(http.DefaultTransport), names.Accounts, names.Usage))
-	return names
+	for attempt := 1; ; attempt++ {
+		names := dynamo.Tables{Accounts: fmt.Sprintf("%s-accounts-%d", name, attempt), Usage: fmt.Sprintf("%s-usage-%d", name, attempt)}
+		err := tables.Create(r.Context(), r.dynamoClient(http.DefaultTransport), names.Accounts, names.Usage)
+		if exists := new(types.ResourceInUseException); errors.As(err, &exists) && attempt < 3 {
+			continue
+		}
+		r.must(err)
+		return names
+	}
 }
 
 // metered is the whole service over DynamoDB, with everything counted that it asks of the store. Its
