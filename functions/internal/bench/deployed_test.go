@@ -67,11 +67,11 @@ func (r *run) deployed() map[string]settings {
 	return all
 }
 
-// runtimeOnly are the variables that Go itself reads: what a deployment changes of the runtime.
+// runtimeOnly are the variables by which a deployment tunes Go's runtime, such as GOGC.
 func (s settings) runtimeOnly() map[string]string {
 	own := map[string]string{}
 	for name, value := range s.env {
-		if strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "SSL_CERT_") {
+		if strings.HasPrefix(name, "GO") {
 			own[name] = value
 		}
 	}
