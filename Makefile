@@ -1,4 +1,4 @@
-.PHONY: up build test prove test-aws interop lint fmt generate bench fuzz mutate vuln sbom clean
+.PHONY: up build test prove test-aws interop lint fmt generate bench microbench fuzz mutate vuln sbom clean
 
 # Run the whole service on this machine. Options: make up UP="--plan demo=50".
 UP ?=
@@ -41,7 +41,14 @@ fmt:
 generate:
 	go generate ./...
 
+# Counts, ratios and latencies beside others, with the aims: make bench BENCH=mcp BENCH_ROUNDS=3.
+# scripts/bench says what else there is to choose, functions/internal/bench what the parts are.
+BENCH ?= all
 bench:
+	@scripts/bench $(BENCH)
+
+# The benchmarks beside the code.
+microbench:
 	go test -run '^$$' -bench . -benchmem ./functions/...
 
 # Every fuzz target for a while: make fuzz FUZZTIME=30s.

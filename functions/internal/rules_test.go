@@ -61,7 +61,7 @@ var layers = []layer{
 		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
 	{"main", "../...", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop main",
+	{"test", "bench store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop main",
 		"it is for tests, and only they may import it"},
 }
 

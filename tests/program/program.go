@@ -115,6 +115,9 @@ func localToken(data string) (string, error) {
 	return file.Token, err
 }
 
+// PID is its process.
+func (s *Service) PID() int { return s.command.Process.Pid }
+
 // Stop ends the service as Ctrl-C does, if it has not ended yet. It must end well.
 func (s *Service) Stop() {
 	s.t.Helper()

@@ -56,10 +56,10 @@ func TestMeasured(t *testing.T) {
 			got.Kinds[kind.String()] = w.measure(kind, n)
 		}
 		w.durationsTo(got.LaptopMS, via)
-		if len(w.wire.unknown) > 0 {
-			t.Errorf("%s: requests to DynamoDB that were not counted: %v", via, w.wire.unknown)
+		if unknown := w.wire.Uncounted(); len(unknown) > 0 {
+			t.Errorf("%s: requests to DynamoDB that were not counted: %v", via, unknown)
 		}
-		t.Logf("%s: the largest item has %d bytes", via, w.wire.largest)
+		t.Logf("%s: the largest item has %d bytes", via, w.wire.Largest())
 	}
 	total := int64(0)
 	for _, counts := range got.Kinds {
@@ -122,7 +122,7 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 func (w *world) count(n int, burst bool, do func() int64) cost.Counts {
 	w.t.Helper()
 	before := w.invocations()
-	w.wire.take()
+	w.wire.Take()
 	atDoor, billed, accessBytes, logBytes := w.atDoor.Load(), w.access.billed.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
 	c := cost.Counts{Calls: int64(n), Invocations: map[string]int64{}}
 	w.settle.set(burst)
@@ -136,7 +136,7 @@ func (w *world) count(n int, burst bool, do func() int64) cost.Counts {
 	}
 	w.settle.set(false)
 	w.flush()
-	c.ReadUnits, c.WriteUnits = w.wire.take()
+	c.ReadUnits, c.WriteUnits = w.wire.Take().Units()
 	c.BilledRequests, c.AccessLogBytes = w.access.billed.Load()-billed, w.access.bytes.Load()-accessBytes
 	c.HTTPRequests = w.atDoor.Load() - atDoor
 	c.FunctionLogBytes = w.logs.bytes.Load() - logBytes

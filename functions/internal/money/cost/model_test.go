@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"pgregory.net/rapid"
 
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/money/cost"
 	"sekisho/functions/internal/money/price"
@@ -215,7 +216,7 @@ func TestWriteUnitOfABusyKey(t *testing.T) {
 			item["+"+op.ID], item["-"+op.ID] = n(6), n(6)
 		}
 	}
-	size, err := sizeOf(item)
+	size, err := dynamotest.SizeOf(item)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
@@ -45,7 +46,7 @@ type world struct {
 	laptop     *laptop.Service
 	grants     grant.Store // bypasses the counting
 	ring       account.Keyring
-	wire       *wire
+	wire       *dynamotest.Wire
 	access     accessLog
 	logs       functionLogs
 	// atDoor counts the requests to the HTTP API.
@@ -114,15 +115,15 @@ func newWorld(t *testing.T, via cost.Via) *world {
 	t.Helper()
 	w := &world{t: t, durations: map[string][]time.Duration{}}
 	w.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
-	w.wire = &wire{beside: client(t, http.DefaultTransport)}
+	w.wire = &dynamotest.Wire{Beside: client(t, http.DefaultTransport)}
 	name := strings.ReplaceAll(string(via), " ", "-")
 	tableNames := dynamo.Tables{Accounts: "accounts-" + name, Usage: "usage-" + name}
-	if err := tables.Create(t.Context(), w.wire.beside, tableNames.Accounts, tableNames.Usage); err != nil {
+	if err := tables.Create(t.Context(), w.wire.Beside, tableNames.Accounts, tableNames.Usage); err != nil {
 		t.Fatal(err)
 	}
 	store := dynamo.New(client(t, w.wire), tableNames)
 	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
-	beside := dynamo.New(w.wire.beside, tableNames)
+	beside := dynamo.New(w.wire.Beside, tableNames)
 	w.ring = account.Keyring{Store: beside.Accounts(), Plans: plans, Now: w.now}
 	w.grants = beside.Grants()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
