@@ -214,9 +214,9 @@ func nano(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
 func pairs(list []attribute.KeyValue) (a attributes) {
 	for _, kv := range list {
-		value := map[string]any{"stringValue": kv.Value.Emit()}
+		value := map[string]any{"stringValue": kv.Value.String()}
 		if kv.Value.Type() == attribute.INT64 {
-			value = map[string]any{"intValue": kv.Value.Emit()}
+			value = map[string]any{"intValue": kv.Value.String()}
 		}
 		a.Attributes = append(a.Attributes, pair{string(kv.Key), value})
 	}
