@@ -12,8 +12,38 @@ import (
 
 var (
 	partsNamed = regexp.MustCompile(`BENCH=([a-z,]+)`)
-	testsNamed = regexp.MustCompile("`(Test[A-Za-z]+)`")
+	testsNamed = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`")
 )
+
+// TestThreats: each threat is met by tests that are there.
+func TestThreats(t *testing.T) {
+	sources := testSources(t)
+	for _, name := range []string{"functions/THREATS.md", "functions/internal/oauth/THREATS.md"} {
+		raw, err := os.ReadFile(filepath.Join("../../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for _, line := range strings.Split(string(raw), "\n") {
+			if !strings.HasPrefix(line, "| ") || strings.HasSuffix(line, "| Test |") {
+				continue
+			}
+			rows++
+			tests := testsNamed.FindAllStringSubmatch(line, -1)
+			if len(tests) == 0 {
+				t.Errorf("%s: no test in %s", name, line)
+			}
+			for _, m := range tests {
+				if !strings.Contains(sources, "\nfunc "+m[1]+"(") {
+					t.Errorf("%s names %s, which is no test", name, m[1])
+				}
+			}
+		}
+		if rows < 10 {
+			t.Errorf("%s: %d threats found", name, rows)
+		}
+	}
+}
 
 // TestReadme: what the README names as the proof of a claim is there.
 func TestReadme(t *testing.T) {
@@ -38,7 +68,7 @@ func TestReadme(t *testing.T) {
 	sources := testSources(t)
 	tests := testsNamed.FindAllStringSubmatch(readme, -1)
 	for _, m := range tests {
-		if !strings.Contains(sources, "\nfunc "+m[1]+"(t *testing.T)") {
+		if !strings.Contains(sources, "\nfunc "+m[1]+"(") {
 			t.Errorf("README names %s, which is no test", m[1])
 		}
 	}
