@@ -224,7 +224,7 @@ func TestAnAnswerThatBreaksItsDescription(t *testing.T) {
 	secret, _ := o.newKey("demo")
 	a := o.call("POST", "/mcp", secret.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
 		"Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2025-11-25")
-	if want := `"outputSchema":{"properties":{"url":{"description":"The address."}},"type":"object"}`; !strings.Contains(string(a.body), want) {
+	if want := `"outputSchema":{"anyOf":[{"properties":{"url":{"description":"The address."}},"type":"object"}`; !strings.Contains(string(a.body), want) {
 		t.Errorf("%s\nwant %s", a.body, want)
 	}
 	if r, _ := o.tool(secret.Reveal(), "bin_anything", `{"path":"x","note":"n"}`); r.IsError || r.StructuredContent["method"] != "POST" {
