@@ -35,6 +35,7 @@ func (n npm) newMCPRemote(ctx context.Context, mode, version string) (client, er
 			args = append(args, "--header", name+":"+at.header.Get(name))
 		}
 		command := n.command(ctx, home, mcpRemoteFile, args...)
+		command.Env = append(command.Env, opens(at)...)
 		c.stderr = &tail{}
 		command.Stderr = c.stderr
 		return &mcp.CommandTransport{Command: command, TerminateDuration: 2 * time.Second}, nil

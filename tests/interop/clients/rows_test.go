@@ -54,7 +54,7 @@ func typeScriptRows(n npm) ([]row, error) {
 	add := func(sdk string, r row) error {
 		version, err := n.version(sdk)
 		r.name = "TypeScript SDK " + version
-		r.logsIn = configured
+		r.logsIn, r.signsIn = configured, true
 		r.start = func(ctx context.Context) (client, error) { return n.newTypeScript(ctx, sdk, r.mode) }
 		all = append(all, r)
 		return err
@@ -75,7 +75,7 @@ func mcpRemoteRows(n npm) ([]row, error) {
 	var all []row
 	add := func(mode, host string) {
 		all = append(all, row{
-			name: "mcp-remote " + version, mode: fmt.Sprintf("%s, host %s", mode, host), protocol: host, logsIn: always,
+			name: "mcp-remote " + version, mode: fmt.Sprintf("%s, host %s", mode, host), protocol: host, logsIn: always, signsIn: true,
 			start: func(ctx context.Context) (client, error) { return n.newMCPRemote(ctx, mode, host) },
 		})
 	}
