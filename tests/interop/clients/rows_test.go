@@ -42,7 +42,7 @@ func inspectorRows(n npm) ([]row, error) {
 	var all []row
 	for _, r := range []row{{mode: "legacy", protocol: last}, {mode: "auto", protocol: newest}, {mode: "modern", protocol: newest}} {
 		r.name = "Inspector CLI " + version
-		r.checksNames, r.hidesProgress, r.logsIn = true, true, always
+		r.checksNames, r.hidesProgress, r.logsIn, r.signsIn = true, true, always, true
 		r.start = func(ctx context.Context) (client, error) { return n.newInspector(ctx, r.mode) }
 		all = append(all, r)
 	}
@@ -92,10 +92,11 @@ func goRows() ([]row, error) {
 		name, module string
 		keeps        []string // versions
 		own          string
+		signsIn      bool
 		start        func(version string) client
 	}{
-		{"go-sdk", "github.com/modelcontextprotocol/go-sdk", []string{newest}, "", func(v string) client { return newGoSDK(v) }},
-		{"mcp-go", "github.com/mark3labs/mcp-go", nil, "authorization required", func(v string) client { return &mcpGo{version: v} }},
+		{"go-sdk", "github.com/modelcontextprotocol/go-sdk", []string{newest}, "", true, func(v string) client { return newGoSDK(v) }},
+		{"mcp-go", "github.com/mark3labs/mcp-go", nil, "authorization required", false, func(v string) client { return &mcpGo{version: v} }},
 	} {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", m.module).Output()
 		if err != nil {
@@ -104,7 +105,7 @@ func goRows() ([]row, error) {
 		for _, version := range versions {
 			all = append(all, row{
 				name: m.name + " " + strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), mode: version, protocol: version,
-				keepsLists: slices.Contains(m.keeps, version), own: m.own,
+				keepsLists: slices.Contains(m.keeps, version), own: m.own, signsIn: m.signsIn,
 				start: func(context.Context) (client, error) { return m.start(version), nil },
 			})
 		}

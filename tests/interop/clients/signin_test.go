@@ -48,12 +48,19 @@ func TestSignIn(t *testing.T) {
 			}
 		}
 	})
+	if len(report.cells) < len(rows) && !t.Failed() {
+		t.Logf("%d of %d clients ran: testdata is not compared", len(report.cells), len(rows))
+		return
+	}
 	columns := []string{}
 	for _, s := range signInSteps {
 		columns = append(columns, s.name)
 	}
-	report.compareTo(t, "signin.md", "# Signing in\n\n"+report.table(rows, columns))
+	report.compareTo(t, "signin.md", signInTitle+report.table(rows, columns))
 }
+
+const signInTitle = "# Signing in at the OAuth door, in a browser\n\n" +
+	"Written by the test with `-update`. The step \"sign in\" has what the client calls itself on the page that asks for the key.\n\n"
 
 // atOAuth is the configuration for the OAuth door: nothing but its address.
 func (r *trial) atOAuth() endpoint {
