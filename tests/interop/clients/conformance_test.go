@@ -78,7 +78,7 @@ func TestAuthorizationSuites(t *testing.T) {
 		}
 		fmt.Fprintf(&others, "%d: %s.\n", len(names), strings.Join(names, ", "))
 	}
-	newReport().compareTo(t, "authorization.md", "# The official suites at the OAuth door\n\nWritten by the test with `-update`. A person signs in where a scenario asks for it.\n\n"+
+	compareTo(t, "authorization.md", "# The official suites at the OAuth door\n\nWritten by the test with `-update`. A person signs in where a scenario asks for it.\n\n"+
 		"| Suite | Revision | Scenario | Checks |\n|---|---|---|---|\n"+ran.String()+
 		"\n## Not run\n\nThe suites' scenarios `auth/…` test clients: in each the suite is the server itself. signin.md has what clients make of this one.\n"+others.String())
 }

@@ -65,8 +65,7 @@ class Host {
   async signIn(transport) {
     const answer = await this.answer;
     this.answer = undefined;
-    // Releases before 1.23 send no state.
-    if (answer.has('state') && answer.get('state') !== this.asked) throw new Error(`the state is ${answer.get('state')}`);
+    if (answer.get('state') !== (this.asked ?? null)) throw new Error(`the state is ${answer.get('state')}`);
     await transport.finishAuth(isV2 ? answer : answer.get('code'));
   }
 }
@@ -152,4 +151,4 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   process.stdout.write(JSON.stringify(answer) + '\n');
 }
-process.exit();
+process.exit(); // the host still listens

@@ -124,12 +124,12 @@ func (r *report) compare(t *testing.T, rows []row) {
 		files = differences(t, files)
 	}
 	for name, got := range files {
-		r.compareTo(t, name, got)
+		compareTo(t, name, got)
 	}
 }
 
 // compareTo holds a text against a file of testdata.
-func (r *report) compareTo(t *testing.T, name, got string) {
+func compareTo(t *testing.T, name, got string) {
 	file := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

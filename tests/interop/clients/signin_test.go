@@ -34,9 +34,8 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 	each(t, "steps", trials, func(r *trial, t *testing.T) {
-		var id string
-		r.key, id = service.newKey(t, tiny)
-		r.person, r.keyID = newPerson(t, r.key), id
+		r.key, r.keyID = service.newKey(t, tiny)
+		r.person = newPerson(t, r.key)
 		var err error
 		if r.client, err = r.start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -56,20 +55,15 @@ func TestSignIn(t *testing.T) {
 	for _, s := range signInSteps {
 		columns = append(columns, s.name)
 	}
-	report.compareTo(t, "signin.md", signInTitle+report.table(rows, columns))
+	compareTo(t, "signin.md", signInTitle+report.table(rows, columns))
 }
 
 const signInTitle = "# Signing in at the OAuth door, in a browser\n\n" +
 	"Written by the test with `-update`. The step \"sign in\" has what the client calls itself on the page that asks for the key.\n\n"
 
-// atOAuth is the configuration for the OAuth door: nothing but its address.
-func (r *trial) atOAuth() endpoint {
-	return endpoint{url: r.service.OAuthURL, browser: r.person.program}
-}
-
-// signsIn returns what the program calls itself on the page that the person sees.
+// signsIn: the client has nothing but the address. It returns what the program calls itself on the page that the person sees.
 func (r *trial) signsIn(ctx context.Context, t *testing.T) string {
-	s, err := r.client.connect(ctx, r.atOAuth())
+	s, err := r.client.connect(ctx, endpoint{url: r.service.OAuthURL, browser: r.person.program})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +88,6 @@ func (r *trial) grantEnded(ctx context.Context, t *testing.T) string {
 	var grants []struct {
 		ID  string `json:"grant_id"`
 		Key string `json:"key_id"`
-		App string
 	}
 	if err := json.Unmarshal(r.service.run(t, "keys", "list", "--grants", "--json"), &grants); err != nil {
 		t.Fatal(err)
@@ -109,18 +102,12 @@ func (r *trial) grantEnded(ctx context.Context, t *testing.T) string {
 	if ended != 1 {
 		t.Fatalf("the key has %d grants in %+v", ended, grants)
 	}
-	cell := "signs in again"
 	usage, err := r.client.call(ctx, "utility_get_usage", map[string]any{})
-	if err != nil {
-		t.Logf("the first call after the end: %v", err)
-		cell = "signs in again, then the call has to be made again"
-		usage, err = r.client.call(ctx, "utility_get_usage", map[string]any{})
-	}
 	if err != nil || usage.IsError || usage.Structured["remaining"] != 0.0 {
 		t.Errorf("signed in again: %v, %+v", err, usage)
 	}
 	if asked := r.person.signIns(); len(asked) != 2 {
 		t.Errorf("asked for the key by %q", asked)
 	}
-	return cell
+	return "signs in again"
 }
