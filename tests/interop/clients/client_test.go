@@ -12,8 +12,9 @@ import (
 type endpoint struct {
 	url    string
 	header http.Header
-	// oauth makes the client one that could log in, where that is a matter of configuration.
-	oauth bool
+	// browser is the program that opens an address for a person to log in. Without it no client logs in
+	// where that is a matter of configuration.
+	browser string
 }
 
 // server is what a client knows of the server once it is connected.
@@ -69,6 +70,8 @@ type row struct {
 	// logsIn says what a client without a key does: it tries to log in always, never, or as
 	// it is configured.
 	logsIn logsIn
+	// signsIn says that the client is taken through the OAuth door.
+	signsIn bool
 	// own are the words that the client shows of its own in the place of the body of an HTTP
 	// 401; empty when it shows the body.
 	own string

@@ -6,6 +6,9 @@
 //
 // PACKAGE is the SDK's; MODE is how version 2 finds the protocol version: legacy, auto, or a
 // version to insist on. Version 1 has no choice and ignores it.
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 
 // Standard output is for answers: what a client notes on its console goes to standard error.
@@ -21,31 +24,65 @@ const now = Date.now;
 let ahead = 0;
 Date.now = () => now() + ahead;
 
-// A host that could log in with OAuth, as editors and desktop hosts are.
-const provider = {
-  redirectUrl: 'http://127.0.0.1:1/callback',
-  clientMetadata: { client_name: 'driver', redirect_uris: ['http://127.0.0.1:1/callback'] },
-  clientInformation: () => undefined,
-  saveClientInformation: () => {},
-  tokens: () => undefined,
-  saveTokens: () => {},
-  redirectToAuthorization: () => { throw new Error('the client opened a browser'); },
-  saveCodeVerifier: () => {},
-  codeVerifier: () => 'verifier',
-};
+// A host that logs in with OAuth, as editors and desktop hosts do: it opens a browser, and waits for
+// the code at an address of its own.
+class Host {
+  constructor(browser) {
+    this.browser = browser;
+    this.listener = createServer((request, response) => {
+      response.end('Back at the driver.');
+      this.back?.(new URL(request.url, this.redirectUrl).searchParams);
+    });
+  }
+  async listen() {
+    await new Promise((resolve) => this.listener.listen(0, '127.0.0.1', resolve));
+    this.redirectUrl = `http://127.0.0.1:${this.listener.address().port}/callback`;
+    this.clientMetadata = {
+      client_name: 'driver', redirect_uris: [this.redirectUrl], token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'],
+    };
+    return this;
+  }
+  clientInformation() { return this.client; }
+  saveClientInformation(client) { this.client = client; }
+  tokens() { return this.kept; }
+  saveTokens(tokens) { this.kept = tokens; }
+  saveCodeVerifier(verifier) { this.verifier = verifier; }
+  codeVerifier() { return this.verifier; }
+  state() { return this.asked = randomUUID(); }
+  invalidateCredentials(what) {
+    if (what === 'all' || what === 'tokens') this.kept = undefined;
+    if (what === 'all' || what === 'client') this.client = undefined;
+  }
+  redirectToAuthorization(url) {
+    this.answer = new Promise((resolve, reject) => {
+      this.back = resolve;
+      spawn(this.browser, [url.href], { stdio: 'ignore' }).on('error', reject);
+    });
+  }
+  // The client gives up when it has opened the browser; what it was doing is done again with the tokens
+  // that came of it.
+  async signIn(transport) {
+    const answer = await this.answer;
+    this.answer = undefined;
+    if (answer.get('state') !== (this.asked ?? null)) throw new Error(`the state is ${answer.get('state')}`);
+    await transport.finishAuth(isV2 ? answer : answer.get('code'));
+  }
+}
 
-let client;
+let client, transport, host;
 // Shared by all connections, as in a host that serves several people: the partition is who
 // asks, and what is public may go to anybody.
 const responseCacheStore = isV2 ? new InMemoryResponseCacheStore() : undefined;
 
 const operations = {
-  async connect({ url, headers, oauth }) {
+  async connect({ url, headers, browser }) {
+    if (browser) host ??= await new Host(browser).listen();
     const versionNegotiation = { mode: mode === 'legacy' || mode === 'auto' ? mode : { pin: mode } };
     client = new Client({ name: 'driver', version: '1' }, isV2 ? { versionNegotiation, responseCacheStore, cachePartition: JSON.stringify(headers) } : {});
-    const transport = new StreamableHTTPClientTransport(new URL(url), {
+    transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
-      authProvider: oauth ? provider : undefined,
+      authProvider: browser ? host : undefined,
     });
     // The oldest release forgets which version was agreed on.
     let protocol;
@@ -95,13 +132,23 @@ const operations = {
   },
 };
 
+async function perform(request) {
+  try {
+    return await operations[request.op](request);
+  } catch (error) {
+    if (!host?.answer) throw error;
+    await host.signIn(transport);
+    return operations[request.op](request);
+  }
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line);
   let answer;
   try {
-    answer = { result: await operations[request.op](request) };
+    answer = { result: await perform(JSON.parse(line)) };
   } catch (error) {
     answer = { thrown: error.message };
   }
   process.stdout.write(JSON.stringify(answer) + '\n');
 }
+process.exit(); // the host still listens

@@ -4,10 +4,16 @@ package clients
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"os/exec"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
 // goSDK is the client of modelcontextprotocol/go-sdk, over HTTP or over what transport
@@ -18,14 +24,56 @@ type goSDK struct {
 
 	session *mcp.ClientSession
 	news    *news
+	// callback is where the code comes back to, if somebody signs in.
+	callback net.Listener
 }
 
 func newGoSDK(version string) *goSDK {
-	return &goSDK{version: version, transport: func(at endpoint) (mcp.Transport, error) {
-		return &mcp.StreamableClientTransport{
+	c := &goSDK{version: version}
+	c.transport = func(at endpoint) (mcp.Transport, error) {
+		transport := &mcp.StreamableClientTransport{
 			Endpoint: at.url, HTTPClient: &http.Client{Transport: withHeader{at.header}},
-		}, nil
-	}}
+		}
+		if at.browser == "" {
+			return transport, nil
+		}
+		var err error
+		if c.callback, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
+			transport.OAuthHandler, err = signsIn(at.browser, c.callback)
+		}
+		return transport, err
+	}
+	return c
+}
+
+// signsIn is how a host built on the SDK signs in: it opens a browser, and waits for the code at an
+// address of its own.
+func signsIn(browser string, callback net.Listener) (auth.OAuthHandler, error) {
+	back := "http://" + callback.Addr().String() + "/callback"
+	answers := make(chan url.Values, 1)
+	go http.Serve(callback, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "Back at the host.")
+		if r.URL.Path == "/callback" {
+			answers <- r.URL.Query()
+		}
+	}))
+	return auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "go-sdk", RedirectURIs: []string{back}, GrantTypes: []string{"authorization_code", "refresh_token"},
+		}},
+		RequestRefreshToken: true,
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			if err := exec.CommandContext(ctx, browser, args.URL).Run(); err != nil {
+				return nil, err
+			}
+			select {
+			case answer := <-answers:
+				return &auth.AuthorizationResult{Code: answer.Get("code"), State: answer.Get("state"), Iss: answer.Get("iss")}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
+	})
 }
 
 // withHeader adds headers to every request of a Go client.
@@ -112,5 +160,9 @@ func (c *goSDK) close() {
 	if c.session != nil {
 		_ = c.session.Close() // the service ends sessions of its own
 		c.session = nil
+	}
+	if c.callback != nil {
+		_ = c.callback.Close()
+		c.callback = nil
 	}
 }

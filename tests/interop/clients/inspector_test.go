@@ -48,6 +48,10 @@ func (c *inspector) run(ctx context.Context, args ...string) (json.RawMessage, e
 		args = append(args, "--header", name+": "+c.at.header.Get(name))
 	}
 	command := c.npm.command(ctx, c.home, inspectorFile, args...)
+	if c.at.browser != "" {
+		// Each operation is a process of its own, which finds the tokens of the one before in a file.
+		command.Env = append(append(command.Env, opens(c.at)...), "MCP_INSPECTOR_SECRET_STORE=file")
+	}
 	var out, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &out, &stderr
 	err := command.Run()

@@ -3,6 +3,7 @@
 package clients
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,12 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"sekisho/tests/interop/chromium"
 	"sekisho/tests/program"
 )
 
 var (
 	update = flag.Bool("update", false, "write what came out to testdata")
 	served = topology{"proxy", "rest"}
+	oauth  = flag.Bool("oauth", false, "open the OAuth door too, and sign in there; what is at the other doors stays as it is")
 )
 
 // topology is how /mcp is served.
@@ -42,6 +45,8 @@ type world struct {
 	binary program.Program
 	npm    npm
 	rows   []row
+	// browser is the context of the running browser, if the OAuth door is open.
+	browser context.Context
 }
 
 var shared world
@@ -75,6 +80,14 @@ func prepare(m *testing.M) (code int, err error) {
 	}
 	if shared.rows, err = rows(shared.npm); err != nil {
 		return 1, err
+	}
+	if *oauth {
+		browser, stop, err := chromium.Start(dir)
+		if err != nil {
+			return 1, err
+		}
+		defer stop()
+		shared.browser = browser
 	}
 	return m.Run(), nil
 }

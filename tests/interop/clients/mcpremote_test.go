@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"time"
@@ -30,16 +31,36 @@ func (n npm) newMCPRemote(ctx context.Context, mode, version string) (client, er
 	}
 	c := &mcpRemote{}
 	c.goSDK = &goSDK{version: version, transport: func(at endpoint) (mcp.Transport, error) {
-		args := []string{at.url, "--protocol", mode}
+		args := []string{at.url}
+		if at.browser != "" {
+			// It derives its port from the address and leaves it between two sign-ins, so that several at once
+			// would get each other's codes.
+			port, err := freePort()
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, port)
+		}
+		args = append(args, "--protocol", mode)
 		for name := range at.header {
 			args = append(args, "--header", name+":"+at.header.Get(name))
 		}
 		command := n.command(ctx, home, mcpRemoteFile, args...)
+		command.Env = append(command.Env, opens(at)...)
 		c.stderr = &tail{}
 		command.Stderr = c.stderr
 		return &mcp.CommandTransport{Command: command, TerminateDuration: 2 * time.Second}, nil
 	}}
 	return c, nil
+}
+
+// freePort is a port of this machine at which nobody listens.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port), listener.Close()
 }
 
 // fatal is the last that mcp-remote says. The stack below it is left out.

@@ -81,6 +81,15 @@ func (n npm) command(ctx context.Context, home, file string, args ...string) *ex
 	return command
 }
 
+// opens makes a program open addresses with the endpoint's browser: xdg-open looks for BROWSER where
+// it knows no desktop.
+func opens(at endpoint) []string {
+	if at.browser == "" {
+		return nil
+	}
+	return []string{"BROWSER=" + at.browser, "XDG_CURRENT_DESKTOP=X-Generic"}
+}
+
 // typeScript is a client of the TypeScript SDK, in a process of its own.
 type typeScript struct {
 	process *exec.Cmd
@@ -143,7 +152,7 @@ func (c *typeScript) connect(_ context.Context, at endpoint) (s server, err erro
 	for name := range at.header {
 		headers[name] = at.header.Get(name)
 	}
-	err = c.ask("connect", map[string]any{"url": at.url, "headers": headers, "oauth": at.oauth}, &s)
+	err = c.ask("connect", map[string]any{"url": at.url, "headers": headers, "browser": at.browser}, &s)
 	return s, err
 }
 

@@ -61,13 +61,16 @@ func masked(text string) string {
 
 // matrix is a line for each row and a column for each step.
 func (r *report) matrix(rows []row) string {
-	var b strings.Builder
-	b.WriteString("# Clients, protocol versions and steps\n\nWritten by the test with `-update`; what is in a cell has been checked, word by word.\n\n")
 	columns := []string{}
 	for _, s := range steps {
 		columns = append(columns, s.name)
 	}
-	columns = append(columns, braked)
+	return "# Clients, protocol versions and steps\n\nWritten by the test with `-update`; what is in a cell has been checked, word by word.\n\n" +
+		r.table(rows, append(columns, braked)) + "\n" + legend
+}
+
+func (r *report) table(rows []row, columns []string) string {
+	var b strings.Builder
 	b.WriteString("| Client | Mode | Protocol | " + strings.Join(columns, " | ") + " |\n|---|---|---|" + strings.Repeat("---|", len(columns)) + "\n")
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s |", row.name, row.mode, row.protocol)
@@ -76,7 +79,6 @@ func (r *report) matrix(rows []row) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n" + legend)
 	return b.String()
 }
 
@@ -122,20 +124,25 @@ func (r *report) compare(t *testing.T, rows []row) {
 		files = differences(t, files)
 	}
 	for name, got := range files {
-		file := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
+		compareTo(t, name, got)
+	}
+}
+
+// compareTo holds a text against a file of testdata.
+func compareTo(t *testing.T, name, got string) {
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		want := golden(t, name)
-		for _, line := range onlyIn(want, got) {
-			t.Errorf("%s: missing: %s", file, line)
-		}
-		for _, line := range onlyIn(got, want) {
-			t.Errorf("%s: new: %s", file, line)
-		}
+		return
+	}
+	want := golden(t, name)
+	for _, line := range onlyIn(want, got) {
+		t.Errorf("%s: missing: %s", file, line)
+	}
+	for _, line := range onlyIn(got, want) {
+		t.Errorf("%s: new: %s", file, line)
 	}
 }
 

@@ -42,7 +42,7 @@ func inspectorRows(n npm) ([]row, error) {
 	var all []row
 	for _, r := range []row{{mode: "legacy", protocol: last}, {mode: "auto", protocol: newest}, {mode: "modern", protocol: newest}} {
 		r.name = "Inspector CLI " + version
-		r.checksNames, r.hidesProgress, r.logsIn = true, true, always
+		r.checksNames, r.hidesProgress, r.logsIn, r.signsIn = true, true, always, true
 		r.start = func(ctx context.Context) (client, error) { return n.newInspector(ctx, r.mode) }
 		all = append(all, r)
 	}
@@ -54,7 +54,7 @@ func typeScriptRows(n npm) ([]row, error) {
 	add := func(sdk string, r row) error {
 		version, err := n.version(sdk)
 		r.name = "TypeScript SDK " + version
-		r.logsIn = configured
+		r.logsIn, r.signsIn = configured, true
 		r.start = func(ctx context.Context) (client, error) { return n.newTypeScript(ctx, sdk, r.mode) }
 		all = append(all, r)
 		return err
@@ -75,7 +75,7 @@ func mcpRemoteRows(n npm) ([]row, error) {
 	var all []row
 	add := func(mode, host string) {
 		all = append(all, row{
-			name: "mcp-remote " + version, mode: fmt.Sprintf("%s, host %s", mode, host), protocol: host, logsIn: always,
+			name: "mcp-remote " + version, mode: fmt.Sprintf("%s, host %s", mode, host), protocol: host, logsIn: always, signsIn: true,
 			start: func(ctx context.Context) (client, error) { return n.newMCPRemote(ctx, mode, host) },
 		})
 	}
@@ -92,10 +92,11 @@ func goRows() ([]row, error) {
 		name, module string
 		keeps        []string // versions
 		own          string
+		signsIn      bool
 		start        func(version string) client
 	}{
-		{"go-sdk", "github.com/modelcontextprotocol/go-sdk", []string{newest}, "", func(v string) client { return newGoSDK(v) }},
-		{"mcp-go", "github.com/mark3labs/mcp-go", nil, "authorization required", func(v string) client { return &mcpGo{version: v} }},
+		{"go-sdk", "github.com/modelcontextprotocol/go-sdk", []string{newest}, "", true, func(v string) client { return newGoSDK(v) }},
+		{"mcp-go", "github.com/mark3labs/mcp-go", nil, "authorization required", false, func(v string) client { return &mcpGo{version: v} }},
 	} {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", m.module).Output()
 		if err != nil {
@@ -104,7 +105,7 @@ func goRows() ([]row, error) {
 		for _, version := range versions {
 			all = append(all, row{
 				name: m.name + " " + strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), mode: version, protocol: version,
-				keepsLists: slices.Contains(m.keeps, version), own: m.own,
+				keepsLists: slices.Contains(m.keeps, version), own: m.own, signsIn: m.signsIn,
 				start: func(context.Context) (client, error) { return m.start(version), nil },
 			})
 		}

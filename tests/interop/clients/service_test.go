@@ -34,6 +34,9 @@ func up(t *testing.T, flags ...string) *service {
 		"--plan", roomy + "=unlimited", "--plan", tiny + "=1",
 		"--dispatch", served.dispatch, "--door", served.door, "--door-listen", "127.0.0.1:0",
 	}, flags...)
+	if *oauth {
+		flags = append(flags, "--oauth", "--oauth-listen", "127.0.0.1:0")
+	}
 	s.Ready = shared.binary.Up(t, nil, s.dir, flags...).Ready
 	return s
 }
@@ -47,11 +50,20 @@ func (s *service) run(t *testing.T, args ...string) []byte {
 // key makes a key of the plan's user, whom the start has made.
 func (s *service) key(t *testing.T, plan string) string {
 	t.Helper()
-	var made struct{ Key string }
+	key, _ := s.newKey(t, plan)
+	return key
+}
+
+func (s *service) newKey(t *testing.T, plan string) (key, id string) {
+	t.Helper()
+	var made struct {
+		Key string
+		ID  string `json:"key_id"`
+	}
 	if err := json.Unmarshal(s.run(t, "keys", "create", "--user", plan, "--json"), &made); err != nil {
 		t.Fatal(err)
 	}
-	return made.Key
+	return made.Key, made.ID
 }
 
 // toolSettings are what the REST API answers about a key's tools.

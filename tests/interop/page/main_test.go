@@ -13,8 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
+	"sekisho/tests/interop/chromium"
 	"sekisho/tests/program"
 )
 
@@ -68,10 +67,11 @@ func prepare(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	shared.axe = string(axe)
-	stop, err := startBrowser(dir)
+	browser, stop, err := chromium.Start(dir)
 	if err != nil {
 		return 1, err
 	}
+	shared.browser = browser
 	defer stop()
 	code = m.Run()
 	fmt.Print(shared.seen.table())
@@ -87,29 +87,4 @@ func script(name string, args ...string) (string, error) {
 		return "", fmt.Errorf("scripts/%s: %w", name, err)
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// startBrowser starts one browser for all tests, which calls nobody by itself.
-func startBrowser(dir string) (stop func(), err error) {
-	path, err := script("browser")
-	if err != nil {
-		return nil, err
-	}
-	allocator, end := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("user-data-dir", filepath.Join(dir, "browser")),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		// Tabs in the background run as the one in front does: they are used side by side.
-		chromedp.Flag("disable-background-timer-throttling", true), chromedp.Flag("disable-backgrounding-occluded-windows", true),
-		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("hide-scrollbars", true),
-	)
-	browser, cancel := chromedp.NewContext(allocator)
-	stop = func() { cancel(); end() }
-	if err := chromedp.Do(browser, chromedp.Navigate("about:blank")); err != nil {
-		stop()
-		return nil, fmt.Errorf("start %s: %w", path, err)
-	}
-	shared.browser = browser
-	return stop, nil
 }
