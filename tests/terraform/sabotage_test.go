@@ -44,7 +44,9 @@ var sabotages = []struct {
 	},
 	{
 		name: "an IAM action added", file: "functions.tf",
-		before: `{ actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
+		before: `{ actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
+    ]`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
+    ]`,
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{
@@ -55,7 +57,7 @@ var sabotages = []struct {
 	{
 		name: "the brake may write keys", file: "modules/brake/main.tf",
 		before: `["brake#*"]`, after: `["*"]`,
-		check: "iam", notice: "the brake's memory: ",
+		check: "iam", notice: "table/sekisho-dev-accounts *\"",
 	},
 	{
 		name: "an alarm for each function left out", file: "modules/function/alarms.tf",
@@ -175,7 +177,7 @@ var sabotages = []struct {
 	{
 		name: "the brake's memory denied", file: "modules/brake/main.tf",
 		before: `Effect    = "Allow"`, after: `Effect    = "Deny"`,
-		check: "iam", notice: "Effect:Deny",
+		check: "iam", notice: "brake may do [\"Deny dynamodb:GetItem ",
 	},
 	{
 		name: "a brake that any topic pulls", file: "modules/brake/main.tf",
