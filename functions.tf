@@ -108,9 +108,8 @@ locals {
 
   key_cache = { SEKISHO_KEY_CACHE_SECONDS = tostring(var.settings.key_cache_seconds) }
 
-  # A right to a table is one to the kinds of items that the function touches, by the prefixes of their keys:
-  # functions/internal/aws/dynamo has all of them. tests/terraform compares every right with the calls that
-  # the functions make.
+  # A function may touch only the kinds of items that it works with, by the prefixes of their keys, which
+  # functions/internal/aws/dynamo lists. tests/terraform compares all rights with the calls that are made.
   reads_keys = { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = ["key#*"] }
 
   # What counts calls: the authorizer, and mcp where it dispatches them itself.

@@ -50,6 +50,16 @@ var sabotages = []struct {
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{
+		name: "a right to every item of a table", file: "functions.tf",
+		before: `resources = [local.table_arns.usage], leading_keys = ["once#*"] },`, after: `resources = [local.table_arns.usage] },`,
+		check: "iam", notice: "settle may do [\"dynamodb:DeleteItem table/sekisho-dev-usage\"]",
+	},
+	{
+		name: "a call without a right", file: "functions.tf",
+		before: `leading_keys = ["once#*", "refund#*"] },`, after: `leading_keys = ["once#*"] },`,
+		check: "iam", notice: "dynamodb:PutItem table/sekisho-dev-usage refund#\"], and may not",
+	},
+	{
 		name: "the brake may stop whatever it wants", file: "modules/brake/main.tf",
 		before: `resources = [for function in var.functions : "${local.lambda}:${function}"]`, after: `resources = ["${local.lambda}:${var.name}-*"]`,
 		check: "iam", notice: "\"lambda:DeleteFunctionConcurrency function:sekisho-dev-*\"",

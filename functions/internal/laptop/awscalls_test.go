@@ -221,11 +221,7 @@ func (a *awsCalls) noteItems(function, operation string, body []byte) {
 	case "TransactWriteItems":
 		for _, item := range in.TransactItems {
 			for kind, write := range item {
-				action := kind + "Item"
-				if kind == "ConditionCheck" {
-					action = "ConditionCheckItem"
-				}
-				a.noteItem(function, action, write.TableName, write.Key.PK.S+write.Item.PK.S)
+				a.noteItem(function, kind+"Item", write.TableName, write.Key.PK.S+write.Item.PK.S)
 			}
 		}
 	case "BatchGetItem":
