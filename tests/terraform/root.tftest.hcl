@@ -479,7 +479,7 @@ run "oauth_issuer" {
   }
 
   assert {
-    condition     = output.applied.functions.oauth.environment == tomap({ SEKISHO_LOG_LEVEL = "info", SEKISHO_OAUTH_ISSUER = "https://login.example.com/tenant", SEKISHO_OAUTH_SCOPE = "mcp", SEKISHO_OAUTH_OWN_METADATA = "true" }) && length(local.functions.oauth.statements) == 0
+    condition     = { for name, value in output.applied.functions.oauth.environment : name => value if startswith(name, "SEKISHO_OAUTH_") } == { SEKISHO_OAUTH_ISSUER = "https://login.example.com/tenant", SEKISHO_OAUTH_SCOPE = "mcp", SEKISHO_OAUTH_OWN_METADATA = "true" } && length(local.functions.oauth.statements) == 0
     error_message = "What publishes metadata knows the issuer, and may do nothing."
   }
 
