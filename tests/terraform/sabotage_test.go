@@ -50,6 +50,11 @@ var sabotages = []struct {
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
 	},
 	{
+		name: "something of OAuth without the door", file: "functions.tf",
+		before: "SEKISHO_TOOL_NAMES      = var.settings.tool_names\n", after: "SEKISHO_TOOL_NAMES      = var.settings.tool_names\n        SEKISHO_OAUTH_SCOPE     = \"mcp\"\n",
+		check: "no OAuth door", notice: `function["mcp"].aws_lambda_function.this has to do with OAuth`,
+	},
+	{
 		name: "a right to every item of a table", file: "functions.tf",
 		before: `resources = [local.table_arns.usage], leading_keys = ["once#*"] },`, after: `resources = [local.table_arns.usage] },`,
 		check: "iam", notice: "settle may do [\"dynamodb:DeleteItem table/sekisho-dev-usage\"]",
