@@ -32,10 +32,10 @@ locals {
     )
   }
 
-  # Those whose calls are counted, to hold a rate or a limit of the day: by their settings, or by the
+  # Those whose calls are counted: to hold a rate, or a limit of the day, by their settings or by the
   # contract once they can be called at all.
-  counted_backends = [for name in keys(local.described_backends) : name if anytrue([
-    try(local.set_backends[name].rate_per_second, null) != null,
+  rated_backends = [for name in keys(local.described_backends) : name if try(local.set_backends[name].rate_per_second, null) != null]
+  daily_backends = [for name in keys(local.described_backends) : name if anytrue([
     length(coalesce(try(local.set_backends[name].per_day, null), {})) > 0,
     (try(local.backend_urls[name], null) != null || try(local.set_backends[name].function_arn, null) != null) && anytrue(flatten([
       for item in values(local.contract.paths) : [
@@ -53,8 +53,11 @@ locals {
       vpc = try(local.set_backends[name].vpc, null)
 
       statements = concat(
-        !contains(local.counted_backends, name) ? [] : [
-          { actions = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        !contains(local.rated_backends, name) ? [] : [
+          { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage], leading_keys = ["bucket#*"] },
+        ],
+        !contains(local.daily_backends, name) ? [] : [
+          { actions = ["dynamodb:GetItem", "dynamodb:PutItem"], resources = [local.table_arns.usage], leading_keys = ["daily#*"] },
         ],
         [for secret in try(local.backend_secrets[name], []) : {
           actions   = ["ssm:GetParameter"]

@@ -108,6 +108,10 @@ locals {
 
   key_cache = { SEKISHO_KEY_CACHE_SECONDS = tostring(var.settings.key_cache_seconds) }
 
+  # A function may touch only the kinds of items that it works with, by the prefixes of their keys, which
+  # functions/internal/aws/dynamo lists. tests/terraform compares all rights with the calls that are made.
+  reads_keys = { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = ["key#*"] }
+
   # What counts calls: the authorizer, and mcp where it dispatches them itself.
   gate = {
     environment = merge(local.key_cache, {
@@ -119,8 +123,8 @@ locals {
       SEKISHO_DENIAL_MEMORY_SECONDS = tostring(var.settings.denial_memory_seconds)
     })
     statements = [
-      { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-      { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+      local.reads_keys,
+      { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
     ]
   }
 
@@ -137,18 +141,17 @@ locals {
       SEKISHO_BRAKE_PARAMETER = module.brake.parameter
     })
     statements = concat(local.gate.statements, [
-      { actions = ["dynamodb:PutItem"], resources = [local.table_arns.usage] },
+      { actions = ["dynamodb:PutItem"], resources = [local.table_arns.usage], leading_keys = ["refund#*"] },
       { actions = ["lambda:InvokeFunction"], resources = [for name in values(local.invoked) : "arn:${local.location.partition}:lambda:${local.location.region}:${local.location.account_id}:function:${name}"] },
       { actions = ["ssm:GetParameter"], resources = ["arn:${local.location.partition}:ssm:${local.location.region}:${local.location.account_id}:parameter${module.brake.parameter}"] },
     ])
   }
 
-  # The OAuth door. Grants lie beside the keys: grant#ID is one, and grants#KEY lists those of a key. oauth
-  # makes them, account shows and ends them, and mcp reads them. With an issuer there are none, and mcp
-  # makes its users, if it may.
+  # The OAuth door. oauth makes grants, and mcp reads them; account shows and ends what there is of them,
+  # also where the door was closed since. With an issuer there are none, and mcp makes its users, if it may.
   external_issuer = var.oauth.enabled && var.oauth.issuer != null
   makes_users     = local.external_issuer && var.oauth.new_user_plan != null
-  grant_items     = ["grant#*", "grants#*"]
+  own_grants      = var.oauth.enabled && var.oauth.issuer == null
   oauth = {
     own = {
       environment = {
@@ -161,8 +164,9 @@ locals {
         SEKISHO_OAUTH_GRANT_DAYS     = tostring(var.oauth.grant_days)
       }
       statements = [
-        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = concat(local.grant_items, ["key#*", "user#*"]) },
-        { actions = ["dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = local.grant_items },
+        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts], leading_keys = ["grant#*", "grants#*", "key#*"] },
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = ["grant#*"] },
+        { actions = ["dynamodb:PutItem"], resources = [local.table_arns.accounts], leading_keys = ["grant#*", "grants#*"] },
       ]
     }
 
@@ -182,9 +186,11 @@ locals {
         SEKISHO_OAUTH_SCOPE         = var.oauth.scope
         SEKISHO_OAUTH_NEW_USER_PLAN = var.oauth.new_user_plan
       } : name => value if local.external_issuer && value != null }
-      statements = [for actions in [["dynamodb:PutItem", "dynamodb:UpdateItem"]] :
-        { actions = actions, resources = [local.table_arns.accounts], leading_keys = ["key#*", "user#*"] } if local.makes_users
-      ]
+      statements = [for s in [
+        { needed = local.own_grants, actions = ["dynamodb:GetItem"], items = ["grant#*"] },
+        { needed = local.makes_users, actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], items = ["user#*"] },
+        { needed = local.makes_users, actions = ["dynamodb:PutItem"], items = ["key#*", "user#*"] },
+      ] : { actions = s.actions, resources = [local.table_arns.accounts], leading_keys = s.items } if s.needed]
     }
   }
 
@@ -207,8 +213,9 @@ locals {
         SEKISHO_UPGRADE_URL    = var.settings.upgrade_url
       }
       statements = [
-        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts] },
-        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.accounts], leading_keys = ["grant#*", "key#*"] },
+        { actions = ["dynamodb:BatchGetItem"], resources = [local.table_arns.accounts], leading_keys = ["grant#*", "grants#*"] },
+        { actions = ["dynamodb:BatchGetItem", "dynamodb:GetItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
       ]
     }
 
@@ -228,9 +235,7 @@ locals {
         GOGC                    = "off"
         GOMEMLIMIT              = "${floor(0.8 * local.runtimes.mcp.memory_mb)}MiB"
       })
-      statements = concat(local.oauth.mcp.statements, local.direct ? local.dispatching.statements : [
-        { actions = ["dynamodb:GetItem"], resources = [local.table_arns.accounts] },
-      ])
+      statements = concat(local.oauth.mcp.statements, [for s in local.dispatching.statements : s if local.direct], [for s in [local.reads_keys] : s if !local.direct])
     }
 
     # A transaction needs the permissions of its parts.
@@ -240,7 +245,9 @@ locals {
         SEKISHO_USAGE_TOPIC_ARN = module.alerts.usage_topic_arn
       })
       statements = concat(local.dispatch_reads, [
-        { actions = ["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },
+        { actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
+        { actions = ["dynamodb:PutItem"], resources = [local.table_arns.usage], leading_keys = ["once#*", "refund#*"] },
+        { actions = ["dynamodb:DeleteItem"], resources = [local.table_arns.usage], leading_keys = ["once#*"] },
         { actions = ["sns:Publish"], resources = [module.alerts.usage_topic_arn] },
       ])
     }

@@ -19,6 +19,10 @@ import (
 // throttle of the applied stage: above what the suite sends at once.
 var throttle = stack.Throttle{RatePerSecond: 500, Burst: 600}
 
+// reserved is as many calls as the end-to-end suite has pass at once: with fewer, which of them find an
+// instance free depends on the machine.
+const reserved = suite.Limit
+
 // TestApply applies envs/dev to the cloud of these tests, looks at the result with the AWS
 // SDK, plans again, serves what was applied to the end-to-end suite, and destroys it. It is one test, because an apply takes a minute.
 func TestApply(t *testing.T) {
@@ -35,7 +39,7 @@ func TestApply(t *testing.T) {
 		"api":  map[string]any{"throttle": map[string]any{"rate_per_second": throttle.RatePerSecond, "burst": throttle.Burst}},
 		"cost": map[string]any{"emails": []string{"finance@example.com"}, "monthly_usd": 25, "monitor_arn": awsfake.ServiceMonitor},
 		"functions": map[string]any{
-			"postal": map[string]any{"reserved_concurrency": 5},
+			"postal": map[string]any{"reserved_concurrency": reserved},
 			// A hundred calls at once queue in moto, which has one thread: on a slow machine the
 			// last of them waits longer than the authorizer's 5 seconds.
 			"authorizer": map[string]any{"timeout_seconds": 28},
@@ -119,10 +123,10 @@ func verifyOutputs(t *testing.T, outputs stack.Outputs) {
 	if want := outputs.APIURL + "/mcp"; outputs.MCPURL != want || !strings.HasSuffix(want, "/live/mcp") {
 		t.Errorf("mcp_url is %s, api_url is %s", outputs.MCPURL, outputs.APIURL)
 	}
-	if c := outputs.Concurrency; c.Quota != 1000 || c.Reserved != 5 || c.Unreserved != 995 {
+	if c := outputs.Concurrency; c.Quota != 1000 || c.Reserved != reserved || c.Unreserved != 1000-reserved {
 		t.Errorf("concurrency is %+v; the quota must come from Service Quotas", c)
 	}
-	if f := outputs.Applied.Functions["postal"]; f.ReservedConcurrency != 5 || f.Name != "sekisho-dev-postal" {
+	if f := outputs.Applied.Functions["postal"]; f.ReservedConcurrency != reserved || f.Name != "sekisho-dev-postal" {
 		t.Errorf("postal was applied as %+v", f)
 	}
 	if outputs.Applied.Body == "" || outputs.Applied.StageVariables["unavailable_error"] != "unavailable" {

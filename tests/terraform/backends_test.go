@@ -58,7 +58,7 @@ func TestBackends(t *testing.T) {
 				"signing": map[string]any{"parameter": "/sekisho-dev/signing"},
 			},
 			[]string{
-				"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage",
+				"dynamodb:GetItem table/sekisho-dev-usage bucket#", "dynamodb:UpdateItem table/sekisho-dev-usage bucket#",
 				"kms:Decrypt key/00000000-0000-4000-8000-000000000000", "secretsmanager:GetSecretValue secret:orders-AbCdEf", "ssm:GetParameter parameter/aws/reference/secretsmanager/orders", "ssm:GetParameter parameter/sekisho-dev/signing",
 			}, true,
 		},

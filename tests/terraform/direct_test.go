@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -29,37 +27,15 @@ func TestDirectDispatch(t *testing.T) {
 		}
 	}
 	functions := map[string]string{}
-	mcp := append(slices.Clone(grants["authorizer"]), "dynamodb:PutItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho/sekisho-dev/brake")
 	for _, item := range p.contract.Paths {
 		for _, op := range item {
 			if name := op.Sekisho.Function; op.Sekisho.Tool && functions[name] == "" {
 				functions[name] = "sekisho-dev-" + name + ":live"
-				mcp = append(mcp, "lambda:InvokeFunction function:"+functions[name])
 			}
 		}
 	}
-	var brake []string
-	for _, grant := range append(brakeGrants(p.contract), "sqs:SendMessage sekisho-dev-brake-undelivered") {
-		if !strings.HasSuffix(grant, "function:sekisho-dev-mcp") {
-			brake = append(brake, grant)
-		}
-	}
-	for name, want := range map[string][]string{
-		"mcp":   mcp,
-		"brake": brake,
-		"settle": append(slices.Clone(grants["settle"]), "logs:FilterLogEvents log-group:/aws/lambda/sekisho-dev-mcp:*",
-			"sqs:SendMessage sekisho-dev-settle-undelivered"),
-	} {
-		policy, _ := p.value(functionModule(name)+"aws_iam_role_policy.this", "policy").(string)
-		have, err := allowed(policy)
-		must(t, err)
-		log := "log-group:/aws/lambda/sekisho-dev-" + name + ":*"
-		want = append(want, "logs:CreateLogStream "+log, "logs:PutLogEvents "+log)
-		slices.Sort(have)
-		slices.Sort(want)
-		if !slices.Equal(have, want) {
-			t.Errorf("%s may do %q, want %q", name, have, want)
-		}
+	for _, problem := range checkRights(p, "direct", "backend") {
+		t.Error(problem)
 	}
 
 	named, err := json.Marshal(functions)

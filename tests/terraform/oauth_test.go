@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// checkNoOAuth: switched off, which is the default, OAuth leaves nothing in a plan: no resource, no
-// variable of a function and no right.
+// checkNoOAuth: switched off, which is the default, OAuth leaves nothing in a plan: no resource and no
+// variable of a function. checkIAM finds its rights.
 func checkNoOAuth(p planned) (problems []string) {
 	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		if address == restAPI {
@@ -21,11 +20,8 @@ func checkNoOAuth(p planned) (problems []string) {
 		if err != nil {
 			return []string{err.Error()}
 		}
-		for _, word := range []string{"oauth", "grant#", "LeadingKeys"} {
-			own := word == "LeadingKeys" && address == brakeModule+"aws_iam_role_policy.memory"
-			if !own && strings.Contains(strings.ToLower(address+string(values)), strings.ToLower(word)) {
-				problems = append(problems, fmt.Sprintf("%s has to do with %s", address, word))
-			}
+		if strings.Contains(strings.ToLower(address+string(values)), "oauth") {
+			problems = append(problems, address+" has to do with OAuth")
 		}
 	}
 	return problems
@@ -50,7 +46,11 @@ func TestOAuthDoor(t *testing.T) {
 	must(t, err)
 
 	t.Run("routes", func(t *testing.T) { verifyOAuthRoutes(t, p) })
-	t.Run("rights", func(t *testing.T) { verifyOAuthRights(t, p) })
+	t.Run("rights", func(t *testing.T) {
+		for _, problem := range checkRights(p, "oauth", "backend") {
+			t.Error(problem)
+		}
+	})
 	t.Run("who may start them", func(t *testing.T) {
 		for _, name := range []string{"mcp", "oauth"} {
 			at := fmt.Sprintf("%saws_lambda_permission.http[%q]", oauthDoor, name)
@@ -77,16 +77,6 @@ func TestOAuthDoor(t *testing.T) {
 			t.Errorf("its alarms read %d metrics, and %s has %d", more, idleFigures, figures.OAuthAlarmMetrics)
 		}
 	})
-	t.Run("brake", func(t *testing.T) {
-		policy, _ := p.value(functionModule("brake")+"aws_iam_role_policy.this", "policy").(string)
-		list, err := allowed(policy)
-		must(t, err)
-		for _, want := range []string{"lambda:PutFunctionConcurrency function:sekisho-dev-oauth", "cloudwatch:SetAlarmState alarm:sekisho-dev-spend-rate-oauth"} {
-			if !slices.Contains(list, want) {
-				t.Errorf("the brake may do %q, want %s among it", list, want)
-			}
-		}
-	})
 	t.Run("address", func(t *testing.T) {
 		var url string
 		must(t, p.output("oauth_url", &url))
@@ -97,6 +87,23 @@ func TestOAuthDoor(t *testing.T) {
 			t.Error("the default address is open beside the domain")
 		}
 	})
+}
+
+// TestOAuthIssuer: where a company has its own issuer, mcp makes users, and what publishes metadata may do
+// nothing.
+func TestOAuthIssuer(t *testing.T) {
+	t.Parallel()
+	dir, dist := checkout(t, nil)
+	given := variables(dist)
+	given["mcp"] = map[string]any{"dispatch": "direct"}
+	given["oauth"] = map[string]any{"enabled": true, "issuer": "https://login.example.com/tenant", "audience": "sekisho", "new_user_plan": "free"}
+	plan, err := prepare(t, dir, "envs/dev", given).Plan(t, t.Context())
+	must(t, err)
+	p, err := read(plan, dir)
+	must(t, err)
+	for _, problem := range checkRights(p, "issuer", "backend") {
+		t.Error(problem)
+	}
 }
 
 // verifyOAuthRoutes: the door has the contract's routes, none lets more through than the contract and the
@@ -131,44 +138,5 @@ func verifyOAuthRoutes(t *testing.T, p planned) {
 	variables := map[string]any{"oauth_address": "https://sign-in.example.com", "rest_address": "https://api.example.com"}
 	if have := p.value(stage, "stage_variables"); !reflect.DeepEqual(have, variables) {
 		t.Errorf("stage variables %v, want %v", have, variables)
-	}
-}
-
-// verifyOAuthRights: beside what direct dispatch takes, each function may touch the items that it has to
-// do with, and no others of the table that holds users and keys.
-func verifyOAuthRights(t *testing.T, p planned) {
-	const accounts = "table/sekisho-dev-accounts"
-	for name, want := range map[string][]string{
-		"oauth": {
-			"dynamodb:BatchGetItem dynamodb:GetItem " + accounts + " of grant#* grants#* key#* user#*",
-			"dynamodb:PutItem dynamodb:UpdateItem " + accounts + " of grant#* grants#*",
-		},
-		"mcp": nil, // it reads all items, as without the door
-	} {
-		policy, _ := p.value(functionModule(name)+"aws_iam_role_policy.this", "policy").(string)
-		var document struct {
-			Statement []struct {
-				Action, Resource []string
-				Condition        map[string]map[string][]string
-			}
-		}
-		must(t, json.Unmarshal([]byte(policy), &document))
-		var have []string
-		for _, s := range document.Statement {
-			for operator, keys := range s.Condition {
-				for key, values := range keys {
-					if operator != "ForAllValues:StringLike" || key != "dynamodb:LeadingKeys" {
-						t.Errorf("%s: a condition %s on %s", name, operator, key)
-					}
-					have = append(have, fmt.Sprintf("%s %s of %s", strings.Join(s.Action, " "), account.ReplaceAllString(strings.Join(s.Resource, " "), ""), strings.Join(values, " ")))
-				}
-			}
-			if name == "oauth" && len(s.Condition) == 0 && !strings.HasPrefix(s.Action[0], "logs:") {
-				t.Errorf("oauth may do %v on %v, whatever the item", s.Action, s.Resource)
-			}
-		}
-		if !slices.Equal(have, want) {
-			t.Errorf("%s may do %q, want %q", name, have, want)
-		}
 	}
 }

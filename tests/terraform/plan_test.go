@@ -346,65 +346,14 @@ func checkPermissions(p planned) (problems []string) {
 // asynchronous are the functions that are started by somebody who does not wait.
 var asynchronous = map[string]bool{"settle": true, "brake": true}
 
-// grants is what each function may do besides writing to its own log. A function that is
-// not listed may do nothing else; brakeGrants has those of the brake.
-var grants = map[string][]string{
-	"authorizer": {"dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage"},
-	"account":    {"dynamodb:BatchGetItem table/sekisho-dev-accounts", "dynamodb:GetItem table/sekisho-dev-accounts", "dynamodb:UpdateItem table/sekisho-dev-accounts", "dynamodb:BatchGetItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage"},
-	"mcp":        {"dynamodb:GetItem table/sekisho-dev-accounts"},
-	"external":   {"dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "ssm:GetParameter parameter/sekisho-dev/upstream-token"},
-	"settle":     {"dynamodb:DeleteItem table/sekisho-dev-usage", "dynamodb:GetItem table/sekisho-dev-usage", "dynamodb:PutItem table/sekisho-dev-usage", "dynamodb:UpdateItem table/sekisho-dev-usage", "sns:Publish sekisho-dev-usage"},
-}
-
+// checkIAM: each function may do what it does, and nothing has more policies than those looked at here and
+// in TestApply.
 func checkIAM(p planned) (problems []string) {
-	for name := range p.functions() {
-		at := functionModule(name)
-		policy, _ := p.value(at+"aws_iam_role_policy.this", "policy").(string)
-		have, err := allowed(policy)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v: %q", name, err, policy))
-			continue
-		}
-		log := "log-group:/aws/lambda/sekisho-dev-" + name + ":*"
-		want := append([]string{"logs:CreateLogStream " + log, "logs:PutLogEvents " + log}, grants[name]...)
-		if asynchronous[name] {
-			want = append(want, "sqs:SendMessage sekisho-dev-"+name+"-undelivered")
-		}
-		if name == "brake" {
-			want = append(want, brakeGrants(p.contract)...)
-		}
-		sort.Strings(have)
-		sort.Strings(want)
-		if !slices.Equal(have, want) {
-			problems = append(problems, fmt.Sprintf("%s may do %q, want %q", name, have, want))
-		}
-	}
-	problems = append(problems, checkBrakeMemory(p)...)
+	problems = checkRights(p, "proxy", "backend")
 	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		if resource.Type == "aws_iam_role_policy_attachment" || resource.Type == "aws_iam_policy" {
 			problems = append(problems, address+" gives a role more than its own policy")
 		}
-	}
-	return problems
-}
-
-// checkBrakeMemory: of the table with keys and users, the brake reaches only its own item.
-// There are no other policies than those looked at here and in TestApply.
-func checkBrakeMemory(p planned) (problems []string) {
-	policy, _ := p.value(brakeModule+"aws_iam_role_policy.memory", "policy").(string)
-	var document struct{ Statement []map[string]any }
-	if err := json.Unmarshal([]byte(policy), &document); err != nil {
-		return []string{fmt.Sprintf("the brake's memory: %v: %q", err, policy)}
-	}
-	want := []map[string]any{{
-		"Effect": "Allow", "Action": []any{"dynamodb:GetItem", "dynamodb:PutItem"},
-		"Resource":  []any{"arn:aws:dynamodb:us-east-1:123456789012:table/sekisho-dev-accounts"},
-		"Condition": map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []any{"brake#*"}}},
-	}}
-	if !reflect.DeepEqual(document.Statement, want) {
-		problems = append(problems, fmt.Sprintf("the brake's memory: %v, want %v", document.Statement, want))
-	}
-	for address, resource := range p.plan.ResourcePlannedValuesMap {
 		own := address == brakeModule+"aws_iam_role_policy.memory" || address == brakeModule+"aws_iam_role_policy.stage"
 		if resource.Type == "aws_iam_role_policy" && !own && !strings.HasSuffix(address, ".aws_iam_role_policy.this") {
 			problems = append(problems, address+" is one policy more than expected")
@@ -412,32 +361,6 @@ func checkBrakeMemory(p planned) (problems []string) {
 	}
 	return problems
 }
-
-// allowed lists what a policy allows, an action and a resource a line, without the account.
-func allowed(policy string) (list []string, err error) {
-	var document struct {
-		Statement []struct {
-			Effect           string
-			Action, Resource []string
-		}
-	}
-	if err := json.Unmarshal([]byte(policy), &document); err != nil {
-		return nil, err
-	}
-	for _, statement := range document.Statement {
-		if statement.Effect != "Allow" {
-			return nil, fmt.Errorf("a statement's effect is %q", statement.Effect)
-		}
-		for _, action := range statement.Action {
-			for _, resource := range statement.Resource {
-				list = append(list, action+" "+account.ReplaceAllString(resource, ""))
-			}
-		}
-	}
-	return list, nil
-}
-
-var account = regexp.MustCompile(`^arn:aws:[a-z]+:us-east-1:123456789012:`)
 
 // plansOfDev are the plans of envs/dev in JSON.
 const plansOfDev = `{"free":{"burst":10,"daily":200,"monthly":1000,"per_second":2},"internal":{},"pro":{"monthly":100000},"starter":{"burst":20,"daily":2000,"monthly":10000,"per_second":5}}`
@@ -481,21 +404,6 @@ func braked(contract description, before string) (list []string) {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// brakeGrants is the proof that the brake touches the listed functions and no others. Policies of
-// their own say what it may do to its own item and its stage; TestApply looks at those.
-func brakeGrants(contract description) []string {
-	grants := []string{
-		"sns:Publish sekisho-dev-money", "ssm:PutParameter parameter/sekisho/sekisho-dev/brake",
-		"cloudwatch:SetAlarmState alarm:sekisho-dev-spend-rate", "cloudwatch:SetAlarmState alarm:sekisho-dev-spend-average",
-	}
-	for _, function := range braked(contract, "function:sekisho-dev-") {
-		for _, action := range []string{"DeleteFunctionConcurrency", "GetFunctionConcurrency", "PutFunctionConcurrency"} {
-			grants = append(grants, "lambda:"+action+" "+function)
-		}
-	}
-	return grants
 }
 
 func checkEnvironment(p planned) (problems []string) {

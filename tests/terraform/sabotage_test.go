@@ -44,8 +44,25 @@ var sabotages = []struct {
 	},
 	{
 		name: "an IAM action added", file: "functions.tf",
-		before: `{ actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage] },`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage] },`,
+		before: `{ actions = ["dynamodb:GetItem", "dynamodb:UpdateItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
+    ]`, after: `{ actions = ["dynamodb:UpdateItem", "dynamodb:DeleteItem"], resources = [local.table_arns.usage], leading_keys = ["meter#*"] },
+    ]`,
 		check: "iam", notice: "authorizer may do [\"dynamodb:DeleteItem",
+	},
+	{
+		name: "something of OAuth without the door", file: "functions.tf",
+		before: "SEKISHO_TOOL_NAMES      = var.settings.tool_names\n", after: "SEKISHO_TOOL_NAMES      = var.settings.tool_names\n        SEKISHO_OAUTH_SCOPE     = \"mcp\"\n",
+		check: "no OAuth door", notice: `function["mcp"].aws_lambda_function.this has to do with OAuth`,
+	},
+	{
+		name: "a right to every item of a table", file: "functions.tf",
+		before: `resources = [local.table_arns.usage], leading_keys = ["once#*"] },`, after: `resources = [local.table_arns.usage] },`,
+		check: "iam", notice: "settle may do [\"dynamodb:DeleteItem table/sekisho-dev-usage\"]",
+	},
+	{
+		name: "a call without a right", file: "functions.tf",
+		before: `leading_keys = ["once#*", "refund#*"] },`, after: `leading_keys = ["once#*"] },`,
+		check: "iam", notice: "dynamodb:PutItem table/sekisho-dev-usage refund#\"], and may not",
 	},
 	{
 		name: "the brake may stop whatever it wants", file: "modules/brake/main.tf",
@@ -55,7 +72,7 @@ var sabotages = []struct {
 	{
 		name: "the brake may write keys", file: "modules/brake/main.tf",
 		before: `["brake#*"]`, after: `["*"]`,
-		check: "iam", notice: "the brake's memory: ",
+		check: "iam", notice: "table/sekisho-dev-accounts *\"",
 	},
 	{
 		name: "an alarm for each function left out", file: "modules/function/alarms.tf",
@@ -175,7 +192,7 @@ var sabotages = []struct {
 	{
 		name: "the brake's memory denied", file: "modules/brake/main.tf",
 		before: `Effect    = "Allow"`, after: `Effect    = "Deny"`,
-		check: "iam", notice: "Effect:Deny",
+		check: "iam", notice: "brake may do [\"Deny dynamodb:GetItem ",
 	},
 	{
 		name: "a brake that any topic pulls", file: "modules/brake/main.tf",

@@ -12,10 +12,13 @@
 //
 //	meter#<meter>#<2026-11>   used, refunded, denied, +<operation>, -<operation>, s0 … s5
 //	refund#<admission id>
+//	once#<name>#<2026-11>     what was announced
 //	bucket#<name>             tat
 //	daily#<quota>#<day>       state, v
 //
 // TTL removes items by the epoch second expires_at; users, keys and the brake have none.
+//
+// A function's rights go by these prefixes; functions.tf gives them.
 //
 // Attributes are flat. +<operation> is the units charged for an operation, -<operation> the
 // units refunded, and s0 … s5 hold recent admissions; see admit.go. Names are short because
