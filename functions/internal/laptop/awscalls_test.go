@@ -141,7 +141,7 @@ func (a *awsCalls) query(w http.ResponseWriter, r *http.Request, function, servi
 		w.Header().Set("Content-Type", "text/xml")
 		fmt.Fprint(w, `<SetAlarmStateResponse/>`)
 	default:
-		a.t.Errorf("%s calls what this AWS has not: %s %s %s %q", function, service, operation, r.URL, body)
+		a.t.Errorf("%s makes a call that this double doesn't know: %s %s %s %q", function, service, operation, r.URL, body)
 		http.Error(w, "{}", http.StatusForbidden)
 	}
 }

@@ -53,8 +53,7 @@ import (
 var recordedCalls = filepath.Join("testdata", "calls.json")
 
 // TestAWSCalls runs every function over AWS's own protocols, through whatever makes it call AWS, and
-// compares the calls with the recorded ones. What another test of this package finds at the doors is
-// not looked at here.
+// compares the calls with the recorded ones. Other tests say what callers are answered.
 func TestAWSCalls(t *testing.T) {
 	server, err := moto.Start()
 	if err != nil {
@@ -213,7 +212,7 @@ func readsBrake(env boot.Env) (func(context.Context) (bool, error), error) {
 	}, nil
 }
 
-// inAWS has what the test itself does be done in the tables too.
+// inAWS points the test's own store at the tables, too, and invocations at the service.
 func (a *awsCalls) inAWS(s *service) {
 	a.set(func() { a.invoke = s.Functions.Invoke })
 	s.stores = a.stores(operator)
