@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -154,7 +155,7 @@ func verifyBrakeByHand(t *testing.T, s *stack.Stack, outputs stack.Outputs) {
 	for _, function := range braked(contract, "sekisho-dev-") {
 		before := "unreserved"
 		if function == "sekisho-dev-postal" {
-			before = "5"
+			before = strconv.Itoa(reserved)
 		}
 		if want := []string{function, before, "0"}; !containsLine(out, want) {
 			t.Errorf("no line %q in %s", want, out)
