@@ -20,11 +20,6 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// Keys finds the key with a given text; see account.Authenticator.
-type Keys interface {
-	Authenticate(ctx context.Context, text, source string) (account.Key, error)
-}
-
 // Meter takes the units of a call; see usage.Gate.
 type Meter interface {
 	Admit(ctx context.Context, meter, operation string, units int64, limits usage.Limits) (usage.Grant, error)
@@ -32,7 +27,6 @@ type Meter interface {
 
 // Gate decides about calls. It is safe for concurrent use.
 type Gate struct {
-	Keys  Keys
 	Meter Meter
 	Plans account.Plans
 	// Free bounds how often a key may call what takes no units; nil: not at all.
@@ -138,16 +132,12 @@ func FromEnv(rt boot.Runtime, s store.Store) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := KeysFromEnv(rt, s)
-	if err != nil {
-		return nil, err
-	}
 	memory, err := rt.Env.Seconds(boot.DenialMemorySeconds, usage.DefaultDenialMemory)
 	if err != nil {
 		return nil, err
 	}
 	return &Gate{
-		Keys: keys, Meter: usage.NewGate(s.Usage(), rt.Now, memory), Plans: plans,
+		Meter: usage.NewGate(s.Usage(), rt.Now, memory), Plans: plans,
 		Free: ratelimit.NewBudget(usage.FreeRate), TellAt: tellAt, UpgradeURL: upgrade, Now: rt.Now,
 	}, nil
 }

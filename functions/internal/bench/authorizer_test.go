@@ -106,9 +106,11 @@ func (r *run) authorizerOver(plan string, transport http.RoundTripper) (*authori
 	rt := boot.Runtime{Function: "authorizer", Env: env, Log: log, Now: time.Now}
 	gate, err := admission.FromEnv(rt, one)
 	r.must(err)
+	keys, err := admission.KeysFromEnv(rt, one)
+	r.must(err)
 	api, err := contract.Default()
 	r.must(err)
-	return &authorizer.Handler{API: api, Gate: gate, Log: log, Now: time.Now}, one.secret
+	return &authorizer.Handler{API: api, Keys: keys, Gate: gate, Log: log, Now: time.Now}, one.secret
 }
 
 // authorizing is the event of a REST API, with the headers that a client and CloudFront send.

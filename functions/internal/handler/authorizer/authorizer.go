@@ -33,9 +33,15 @@ var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // the tex
 // the text; what happened is in the log.
 var errUndecided = errors.New("the call could not be checked")
 
+// Keys finds the key with a given text; see account.Authenticator.
+type Keys interface {
+	Authenticate(ctx context.Context, text, source string) (account.Key, error)
+}
+
 // Handler is the Lambda authorizer.
 type Handler struct {
 	API  *contract.API
+	Keys Keys
 	Gate *admission.Gate
 	Log  *zap.Logger
 	Now  func() time.Time
@@ -125,7 +131,7 @@ func (h *Handler) authenticate(ctx context.Context, event request) (account.Key,
 	if err != nil {
 		return account.Key{}, noKey, ErrUnauthorized
 	}
-	key, err := h.Gate.Keys.Authenticate(ctx, sent, gateway.Source(event.RequestContext.Identity.SourceIP))
+	key, err := h.Keys.Authenticate(ctx, sent, gateway.Source(event.RequestContext.Identity.SourceIP))
 	switch {
 	case errors.Is(err, account.ErrInactive):
 		return key, inactive, ErrUnauthorized
@@ -170,7 +176,11 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		h := &Handler{API: api, Gate: gate, Log: rt.Log, Now: rt.Now}
+		keys, err := admission.KeysFromEnv(rt, s)
+		if err != nil {
+			return nil, err
+		}
+		h := &Handler{API: api, Keys: keys, Gate: gate, Log: rt.Log, Now: rt.Now}
 		return boot.Handle(h.Handle), nil
 	}
 }

@@ -68,9 +68,9 @@ func setUp(t *testing.T) (*Handler, *gate, *bytes.Buffer) {
 	clock := func() time.Time { return now }
 	return &Handler{
 		API: api, Log: zap.New(core), Now: clock,
+		Keys: keys{key: account.Key{ID: "key_a", Meter: "key_m", UserID: "u", Plan: "free"}},
 		Gate: &admission.Gate{
 			Meter: g, Plans: account.Plans{"free": usage.PerMonth(1000)}, Now: clock, UpgradeURL: "https://example.com/plans",
-			Keys: keys{key: account.Key{ID: "key_a", Meter: "key_m", UserID: "u", Plan: "free"}},
 		},
 	}, g, &logged
 }
@@ -292,7 +292,7 @@ func TestFreeCallsAreBounded(t *testing.T) {
 	if out, err := h.Handle(t.Context(), event()); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" || len(g.asked) != 1 {
 		t.Errorf("a call that counts: %+v, %v", out, err)
 	}
-	h.Gate.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
+	h.Keys = keys{key: account.Key{ID: "key_b", Meter: "key_b", Plan: "free"}}
 	if out, err := h.Handle(t.Context(), free); err != nil || out.PolicyDocument.Statement[0].Effect != "Allow" {
 		t.Errorf("another key: %+v, %v", out, err)
 	}
@@ -300,7 +300,7 @@ func TestFreeCallsAreBounded(t *testing.T) {
 
 func TestTooManyUnknownKeys(t *testing.T) {
 	h, g, _ := setUp(t)
-	h.Gate.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
+	h.Keys = keys{err: &account.ThrottledError{Wait: 1500 * time.Millisecond}}
 	out, err := h.Handle(t.Context(), event())
 	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
 		t.Fatalf("%+v, %v", out, err)
@@ -332,9 +332,9 @@ func TestLogLine(t *testing.T) {
 		"no key":    {func(_ *Handler, e *request) { e.Headers = nil }, map[string]any{"level": "info", "verdict": "no_key", "operation": "postal.lookup", "key_id": "", "request_id": id}},
 		"wrong key": {func(_ *Handler, e *request) { e.Headers["X-Api-Key"] = "other" }, map[string]any{"level": "info", "verdict": "not_found", "key_id": ""}},
 		"revoked": {func(h *Handler, _ *request) {
-			h.Gate.Keys = keys{key: account.Key{ID: "key_a"}, err: account.ErrInactive}
+			h.Keys = keys{key: account.Key{ID: "key_a"}, err: account.ErrInactive}
 		}, map[string]any{"level": "info", "verdict": "inactive", "key_id": "key_a"}},
-		"store down":  {func(h *Handler, _ *request) { h.Gate.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
+		"store down":  {func(h *Handler, _ *request) { h.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
 		"a key as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
 	} {
 		h, _, logged := setUp(t)
@@ -360,7 +360,7 @@ func TestUnauthorized(t *testing.T) {
 		"wrong key":   func(_ *Handler, e *request) { e.Headers["X-Api-Key"] = "other" },
 		"two keys":    func(_ *Handler, e *request) { e.Headers["Authorization"] = "Bearer other" },
 		"in a cookie": func(_ *Handler, e *request) { e.Headers = map[string]string{"Cookie": secret} },
-		"revoked":     func(h *Handler, _ *request) { h.Gate.Keys = keys{err: account.ErrInactive} },
+		"revoked":     func(h *Handler, _ *request) { h.Keys = keys{err: account.ErrInactive} },
 	} {
 		h, g, logged := setUp(t)
 		e := event()
@@ -460,10 +460,10 @@ func TestSettingsAreReadFromTheirOwnVariables(t *testing.T) {
 func TestFailsClosed(t *testing.T) {
 	down := errors.New("dial tcp 10.0.0.1: refused")
 	for name, change := range map[string]func(*Handler, *gate, *request){
-		"the store of keys":  func(h *Handler, _ *gate, _ *request) { h.Gate.Keys = keys{err: down} },
+		"the store of keys":  func(h *Handler, _ *gate, _ *request) { h.Keys = keys{err: down} },
 		"the store of usage": func(_ *Handler, g *gate, _ *request) { g.err = down },
 		"a plan that is gone": func(h *Handler, _ *gate, _ *request) {
-			h.Gate.Keys = keys{key: account.Key{ID: "key_a", Plan: "gold"}}
+			h.Keys = keys{key: account.Key{ID: "key_a", Plan: "gold"}}
 		},
 		"a route that is none": func(_ *Handler, _ *gate, e *request) { e.Resource = "/v2" },
 	} {

@@ -145,7 +145,9 @@ func New(api *contract.API, function string, ops map[string]Operation, log *zap.
 // of it (aws-lambda-go#72).
 func (s *Server) Handle(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	start := s.now()
-	ctx = trace.Continue(ctx, gateway.Header(&event, trace.Parent), gateway.Header(&event, trace.State))
+	if parent := gateway.Header(&event, trace.Parent); parent != "" {
+		ctx = trace.Continue(ctx, parent, gateway.Header(&event, trace.State))
+	}
 	ctx, span := trace.Start(ctx, trace.Server, s.function)
 	fields := append(make([]zap.Field, 0, 13), trace.Field(ctx))
 	headers := map[string]string{"Cache-Control": "no-store"}
