@@ -120,7 +120,7 @@ func (g *Gate) refusal(grant usage.Grant) *problem.Problem {
 
 // FromEnv builds the gate of a deployment.
 func FromEnv(rt boot.Runtime, s store.Store) (*Gate, error) {
-	plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+	plans, err := PlansFromEnv(rt.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +140,16 @@ func FromEnv(rt boot.Runtime, s store.Store) (*Gate, error) {
 		Meter: usage.NewGate(s.Usage(), rt.Now, memory), Plans: plans,
 		Free: ratelimit.NewBudget(usage.FreeRate), TellAt: tellAt, UpgradeURL: upgrade, Now: rt.Now,
 	}, nil
+}
+
+// PlansFromEnv are the plans of a deployment, within the bounds of the contract that it serves: that one
+// has been decoded, the one that is built in has not.
+func PlansFromEnv(env boot.Env) (account.Plans, error) {
+	api, err := contract.Load(env)
+	if err != nil {
+		return nil, err
+	}
+	return boot.Parse(env, boot.Plans, account.PlanParser(api.Limits.Plan))
 }
 
 // KeysFromEnv builds the authenticator of a deployment.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/admission"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/ratelimit"
 )
@@ -131,7 +132,7 @@ func FromEnv(rt boot.Runtime, keys Keys, accounts account.Store) (*Authenticator
 	if rt.Env(boot.OAuthIssuer) == "" {
 		return nil, nil
 	}
-	plans, err := boot.Parse(rt.Env, boot.Plans, account.ParsePlans)
+	plans, err := admission.PlansFromEnv(rt.Env)
 	if err != nil {
 		return nil, err
 	}

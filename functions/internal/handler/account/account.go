@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/admission"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/grant"
@@ -91,7 +92,7 @@ func FromEnv(open store.Open) boot.Build {
 		if err != nil {
 			return nil, err
 		}
-		plans, err := boot.Parse(rt.Env, boot.Plans, account.PlanParser(api.Limits.Plan))
+		plans, err := admission.PlansFromEnv(rt.Env)
 		if err != nil {
 			return nil, err
 		}
