@@ -44,7 +44,7 @@ func BaseURL(event *events.APIGatewayProxyRequest) (string, error) {
 		return "", fmt.Errorf("base URL: requestContext.domainName is %q, which is not a host", domain)
 	}
 	scheme := "https"
-	if loopback(domain) && !strings.EqualFold(headers(event).Get("X-Forwarded-Proto"), "https") {
+	if loopback(domain) && !strings.EqualFold(Header(event, "X-Forwarded-Proto"), "https") {
 		scheme = "http"
 	}
 	return scheme + "://" + domain + BasePath(event), nil

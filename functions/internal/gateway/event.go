@@ -86,9 +86,8 @@ func Nested(ctx context.Context, operation string, c Call, said map[string]any) 
 		of = outer.RequestContext
 		of.Path = BasePath(outer) + c.Path
 		c.StageVariables = outer.StageVariables
-		from := headers(outer)
 		for _, name := range []string{"Host", "X-Amzn-Trace-Id", "X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"} {
-			if values := from.Values(name); len(values) > 0 {
+			if values := Values(outer.MultiValueHeaders, outer.Headers, name); len(values) > 0 {
 				c.Headers[name] = values
 			}
 		}

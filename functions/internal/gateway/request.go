@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
-	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -28,7 +27,7 @@ func request(ctx context.Context, event *events.APIGatewayProxyRequest) (*http.R
 	if path, err := url.PathUnescape(event.Path); err == nil && path != event.Path {
 		target.Path, target.RawPath = path, event.Path
 	}
-	header := headers(event)
+	header := Headers(event.MultiValueHeaders, event.Headers)
 	host := header.Get("Host")
 	if host == "" {
 		host = event.RequestContext.DomainName
@@ -65,43 +64,60 @@ func Source(ip string) string {
 
 // Header is one header of a proxy event, the last value of several; "" if it isn't there.
 func Header(event *events.APIGatewayProxyRequest, name string) string {
-	for sent, value := range event.Headers {
-		if strings.EqualFold(sent, name) {
-			return value
-		}
-	}
-	for sent, values := range event.MultiValueHeaders {
-		if strings.EqualFold(sent, name) && len(values) > 0 {
-			return values[len(values)-1]
-		}
+	if values := Values(event.MultiValueHeaders, event.Headers, name); len(values) > 0 {
+		return values[len(values)-1]
 	}
 	return ""
 }
 
-// headers are those of a proxy event.
-func headers(event *events.APIGatewayProxyRequest) http.Header {
-	return Headers(event.MultiValueHeaders, event.Headers)
-}
-
-// Headers joins both forms in which an event carries headers. The multi-value form is
-// complete where it is there; the single form, which holds the last value only, fills in
-// what it lacks. Names in different cases are one header: regional endpoints deliver names
-// as the client sent them (aws/aws-sdk-js#2719).
+// Headers joins both forms in which an event carries headers; see Values.
 func Headers(multi map[string][]string, single map[string]string) http.Header {
 	all := make(http.Header, len(multi)+len(single))
-	for _, name := range slices.Sorted(maps.Keys(multi)) {
-		for _, value := range multi[name] {
-			all.Add(name, value)
+	add := func(name string) {
+		canonical := http.CanonicalHeaderKey(name)
+		if _, done := all[canonical]; done {
+			return
+		}
+		if values := Values(multi, single, name); len(values) > 0 {
+			all[canonical] = values
 		}
 	}
-	rest := make(http.Header, len(single))
-	for _, name := range slices.Sorted(maps.Keys(single)) {
-		if len(all.Values(name)) == 0 {
-			rest.Add(name, single[name])
-		}
+	for name := range multi {
+		add(name)
 	}
-	maps.Copy(all, rest)
+	for name := range single {
+		add(name)
+	}
 	return all
+}
+
+// Values are those of one header in both forms in which an event carries headers. The multi-value form
+// is complete where it is there; the single form, which holds the last value only, fills in what it
+// lacks. Names in different cases are one header: regional endpoints deliver names as the client sent
+// them (aws/aws-sdk-js#2719).
+func Values(multi map[string][]string, single map[string]string, header string) (values []string) {
+	for _, name := range spellings(multi, header) {
+		values = append(values, multi[name]...)
+	}
+	if len(values) > 0 {
+		return values
+	}
+	for _, name := range spellings(single, header) {
+		values = append(values, single[name])
+	}
+	return values
+}
+
+// spellings are the names of a header among those sent, sorted, since a map has no order.
+func spellings[V any](sent map[string]V, header string) (names []string) {
+	for name := range sent {
+		// Of the same length, equal but for the case means equal but for the case of ASCII letters.
+		if len(name) == len(header) && strings.EqualFold(name, header) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Query joins both forms of the query the same way; REST events hold it decoded.

@@ -76,7 +76,7 @@ func (h *Handler) putSettings(ctx context.Context, call rest.Call, in SettingsUp
 
 // condition is what If-Match says the settings still are; nil without that header, or with "*".
 func (h *Handler) condition(ctx context.Context, call rest.Call) (*account.Settings, error) {
-	tags := gateway.Headers(call.Event.MultiValueHeaders, call.Event.Headers).Values("If-Match")
+	tags := gateway.Values(call.Event.MultiValueHeaders, call.Event.Headers, "If-Match")
 	if len(tags) == 0 || strings.TrimSpace(tags[0]) == "*" {
 		return nil, nil
 	}

@@ -127,7 +127,7 @@ func (h *Handler) decide(ctx context.Context, event request) (d admission.Decisi
 }
 
 func (h *Handler) authenticate(ctx context.Context, event request) (account.Key, string, error) {
-	sent, err := apikey.FromHeaders(gateway.Headers(event.MultiValueHeaders, event.Headers).Values)
+	sent, err := apikey.FromHeaders(func(header string) []string { return gateway.Values(event.MultiValueHeaders, event.Headers, header) })
 	if err != nil {
 		return account.Key{}, noKey, ErrUnauthorized
 	}
