@@ -11,13 +11,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/apigateway v1.40.2
 	github.com/aws/aws-sdk-go-v2/service/budgets v1.44.0
 	github.com/aws/aws-sdk-go-v2/service/cloudwatch v1.45.3
-	github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs v1.92.2
+	github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs v1.87.0 // newest without schemas: see TestRules
 	github.com/aws/aws-sdk-go-v2/service/costexplorer v1.63.10
-	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.68.0
+	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.68.0 // newest without schemas: see TestRules
 	github.com/aws/aws-sdk-go-v2/service/iam v1.66.0
-	github.com/aws/aws-sdk-go-v2/service/lambda v1.108.0
-	github.com/aws/aws-sdk-go-v2/service/sns v1.48.0
-	github.com/aws/aws-sdk-go-v2/service/ssm v1.79.3
+	github.com/aws/aws-sdk-go-v2/service/lambda v1.108.0 // newest without schemas: see TestRules
+	github.com/aws/aws-sdk-go-v2/service/sns v1.47.10 // newest without schemas: see TestRules
+	github.com/aws/aws-sdk-go-v2/service/ssm v1.79.3 // newest without schemas: see TestRules
 	github.com/aws/smithy-go v1.28.9
 	github.com/chromedp/cdproto v0.160.1
 	github.com/chromedp/chromedp v0.23.1

@@ -56,6 +56,9 @@ func TestAims(t *testing.T) {
 		{Aim{Row: "ours", Column: "ms", TimesBefore: 1.3}, nil, "no earlier run"},
 		{Aim{Row: "ours", Column: "ms", TimesBefore: 1.3}, before, "**missed**"},
 		{Aim{Row: "ours", Column: "ms", TimesBefore: 1.2}, before, "met"},
+		{Aim{Row: "ours", Column: "ms", AtMostBefore: 1.2}, nil, "no earlier run"},
+		{Aim{Row: "ours", Column: "ms", AtMostBefore: 1.2}, before, "**missed**"},
+		{Aim{Row: "ours", Column: "ms", AtMostBefore: 1.3}, before, "met"},
 	} {
 		if v, err := c.aim.judge(table, c.before); err != nil || v.String() != c.want {
 			t.Errorf("%+v: %s, %v; want %s", c.aim, v, err, c.want)

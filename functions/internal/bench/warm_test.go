@@ -16,13 +16,15 @@ func warmProcesses(r *run) {
 	f := r.functions()
 	o := r.outside(f.double, 0)
 	t := r.table("warm processes", "The real binaries through the Runtime API, one call after the other, after a first one that is not counted. "+
-		"\"Go's defaults\" is the same binary without what the deployment sets of Go's runtime (GOGC, GOMEMLIMIT, GOMAXPROCS). Memory is the most that the process had.",
+		"\"Go's defaults\" is the same binary without what the deployment sets of Go's runtime (GOGC, GOMEMLIMIT, GOMAXPROCS). "+
+		"Memory is the most that the process had. An empty function shows what the Runtime API takes of each call.",
 		"CPU ms", "÷ Go's defaults", "p50 ms", "p99 ms", "peak MB", "of MB")
 	described, err := contract.Default()
 	r.must(err)
 	// Escaping makes a character of this kind six times as long, twice over.
 	largest := `{"postal_code":"1000001","formatted":"` + strings.Repeat("<", int(described.Limits.AnswerBytes)*9/10/12) + `","addresses":[]}`
-	var variants []bench.Variant
+	empty := f.empty()
+	variants := []bench.Variant{{Name: empty.name, Measure: func() (map[string]float64, error) { return empty.warm(f, o, smallAnswer, 3000) }}}
 	for _, name := range []string{"authorizer", "mcp"} {
 		deployed := f.runnable(name, o.plain)
 		plain := deployed

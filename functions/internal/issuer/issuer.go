@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/admission"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/ratelimit"
 )
@@ -127,18 +126,15 @@ func private(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && slices.Contains([]string{"127.0.0.1", "::1", "localhost"}, u.Hostname())
 }
 
-// FromEnv builds the authenticator that the environment asks for; nil if it names no issuer.
-func FromEnv(rt boot.Runtime, keys Keys, accounts account.Store) (*Authenticator, error) {
+// FromEnv builds the authenticator that the environment asks for; nil if it names no issuer. New subjects
+// become users among those given.
+func FromEnv(rt boot.Runtime, keys Keys, users account.Keyring) (*Authenticator, error) {
 	if rt.Env(boot.OAuthIssuer) == "" {
 		return nil, nil
 	}
-	plans, err := admission.PlansFromEnv(rt.Env)
-	if err != nil {
-		return nil, err
-	}
 	a, err := New(Config{
 		Issuer: rt.Env(boot.OAuthIssuer), Audiences: rt.Env.List(boot.OAuthAudience), Scope: rt.Env(boot.OAuthScope), NewUserPlan: rt.Env(boot.OAuthNewUserPlan),
-		Keys: keys, Keyring: account.Keyring{Store: accounts, Plans: plans, Now: rt.Now}, Now: rt.Now,
+		Keys: keys, Keyring: users, Now: rt.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s, %s, %s: %w", boot.OAuthIssuer, boot.OAuthAudience, boot.OAuthNewUserPlan, err)

@@ -248,7 +248,7 @@ func (c *Config) direct(rt boot.Runtime, open store.Open, platform Platform) err
 		return err
 	}
 	c.Authenticator, c.Direct = keys, &Direct{Gate: gate, Refunds: s.Usage()}
-	if c.OAuth, err = oauthFromEnv(rt, s, keys); err != nil {
+	if c.OAuth, err = oauthFromEnv(rt, s, gate.Plans, keys); err != nil {
 		return err
 	}
 	names, err := rt.Env.Names(boot.Functions)

@@ -30,8 +30,8 @@ type OAuth struct {
 
 // oauthFromEnv takes the tokens of an external issuer if the environment names one, else those of
 // our own authorization server.
-func oauthFromEnv(rt boot.Runtime, s store.Store, keys *account.Authenticator) (*OAuth, error) {
-	external, err := issuer.FromEnv(rt, keys, s.Accounts())
+func oauthFromEnv(rt boot.Runtime, s store.Store, plans account.Plans, keys *account.Authenticator) (*OAuth, error) {
+	external, err := issuer.FromEnv(rt, keys, account.Keyring{Store: s.Accounts(), Plans: plans, Now: rt.Now})
 	if err != nil {
 		return nil, err
 	}
