@@ -112,6 +112,7 @@ func FuzzAdmissionTime(f *testing.F) {
 	f.Add(NewAdmissionID(time.Unix(0, 0)))
 	f.Add("adm_")
 	f.Add("adm_zzzzzzzzzzzzzzzzzzzz")
+	f.Add("adm_00\r000000008d\n\n\n\nfl0")
 	f.Fuzz(func(t *testing.T, id string) {
 		if at, ok := AdmissionTime(id); ok && id < AdmissionFloor(at) {
 			t.Fatalf("%q is below the floor of its own time", id)
