@@ -17,7 +17,7 @@ import (
 
 	"sekisho/tests/awsfake"
 	"sekisho/tests/bench"
-	"sekisho/tests/terraform/stack"
+	"sekisho/tests/repository"
 )
 
 var (
@@ -155,7 +155,7 @@ func (p part) run(t *testing.T, brief bool, progress io.Writer) *bench.Part {
 	if brief {
 		r.part.Rounds += ", too brief to mean anything"
 	}
-	root, err := stack.Root()
+	root, err := repository.Root()
 	r.must(err)
 	r.part.Commit, r.part.Date = commit(root), time.Now().UTC().Format(time.DateOnly)
 	fmt.Fprintf(progress, "%s\n", p.name)

@@ -39,6 +39,7 @@ import (
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/usage"
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -237,7 +238,7 @@ func (f *functions) copyAccounts(client *dynamodb.Client) {
 // build makes every binary with the flags of every build, for this machine.
 func (f *functions) build() {
 	f.Helper()
-	root, err := stack.Root()
+	root, err := repository.Root()
 	f.must(err)
 	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
 	f.must(err)
