@@ -72,6 +72,15 @@ func (s *Stack) With(variables map[string]any) *Stack {
 	return &other
 }
 
+// Unrefreshed is the same stack, planned and destroyed by what its state says: for when nothing has
+// changed since, or whether it has is not the question. A refresh takes most of a plan.
+func (s *Stack) Unrefreshed() *Stack {
+	other := *s
+	unread := []string{"-refresh=false"}
+	other.options.ExtraArgs.Plan, other.options.ExtraArgs.Apply, other.options.ExtraArgs.Destroy = unread, unread, unread
+	return &other
+}
+
 // Init links the provider, or downloads it where the machine has none. That is the one step
 // that may reach a network, so the proxy that is not there stays out of it.
 func (s *Stack) Init(t testing.TB, ctx context.Context) error {
@@ -101,6 +110,14 @@ func (s *Stack) PlanText(t testing.TB, ctx context.Context) (string, error) {
 // Apply applies the plan that was kept.
 func (s *Stack) Apply(t testing.TB, ctx context.Context) error {
 	_, err := terraform.ApplyContextE(t, ctx, &s.options)
+	return err
+}
+
+// PlanAndApply is both in one command, for a plan that nobody looks at.
+func (s *Stack) PlanAndApply(t testing.TB, ctx context.Context) error {
+	unplanned := s.options
+	unplanned.PlanFilePath = ""
+	_, err := terraform.ApplyContextE(t, ctx, &unplanned)
 	return err
 }
 
