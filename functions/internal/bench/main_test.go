@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/tests/awsfake"
+	"sekisho/tests/awsfake/tables"
 	"sekisho/tests/bench"
 	"sekisho/tests/repository"
 )
@@ -103,6 +106,14 @@ func (r *run) cloud() *awsfake.Cloud {
 		r.must(err)
 	}
 	return cloud
+}
+
+// fresh makes tables of their own.
+func (r *run) fresh(name string) dynamo.Tables {
+	r.Helper()
+	accounts, usage, err := tables.Fresh(r.Context(), tables.Client(r.cloud().Endpoint, http.DefaultTransport), name)
+	r.must(err)
+	return dynamo.Tables{Accounts: accounts, Usage: usage}
 }
 
 func TestMain(m *testing.M) {
