@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/aws/dynamo/dynamotest"
