@@ -61,7 +61,7 @@ var layers = []layer{
 		"it reads what strangers wrote, and needs nothing but the contract's own rules and a guarded client"},
 	{"main", "../...", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop",
 		"only a main chooses what goes together, and no main links what is for tests"},
-	{"test", "bench store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest mcpserver/conformance", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop main",
+	{"test", "bench store/storetest store/faults aws/dynamo/dynamotest outbound/outboundtest laptop/laptoptest mcpserver/conformance", "openapi domain boot gateway admission issuer money tracing store sqlite aws handler mcpserver oauth laptop main",
 		"it is for tests, and only they may import it"},
 }
 
@@ -109,7 +109,7 @@ var rules = []rule{
 		why: "descriptions of strangers are read where a person reviews what comes of them, never in a function"},
 	{only: "../cmd/sekisho", what: "github.com/alecthomas/kong",
 		why: "only the command line has flags"},
-	{only: "./store/storetest ./outbound/outboundtest", what: "testing net/http/httptest pgregory.net/rapid sekisho/tests/...",
+	{only: "./store/storetest ./outbound/outboundtest ./laptop/laptoptest", what: "testing net/http/httptest pgregory.net/rapid sekisho/tests/...",
 		why: "a program that is deployed carries no tests"},
 	{never: storeless(), what: "github.com/aws/aws-sdk-go-v2/...",
 		why: "these functions keep nothing, and the SDK is most of a cold start"},

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"sekisho/tests/terraform/stack"
+	"sekisho/tests/repository"
 )
 
 // TestScriptRefuses: without an explicit request nothing is applied, and the message says what
 // to do.
 func TestScriptRefuses(t *testing.T) {
-	root, err := stack.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

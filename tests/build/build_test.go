@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -24,7 +25,7 @@ import (
 var functions = []string{"authorizer", "mcp"}
 
 func TestBuildIsReproducible(t *testing.T) {
-	root, err := stack.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func checkZip(t *testing.T, path string) {
 		}
 	}
 	checkELF(t, path, read(t, archive.File[0]))
-	root, err := stack.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"sekisho/tests/awsfake"
 	"sekisho/tests/program"
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -21,7 +22,7 @@ import (
 const tools = "functions/internal/contract/tools.yaml"
 
 func TestThreeSteps(t *testing.T) {
-	root, err := stack.Root()
+	root, err := repository.Root()
 	must(t, err)
 	tree := t.TempDir()
 	copyTree(t, root, tree)
@@ -83,7 +84,7 @@ func plan(t *testing.T, root, tree, dist string) {
 	}
 	dir := t.TempDir()
 	must(t, stack.Checkout(tree, dir))
-	s, err := stack.New(stack.Where{Root: root, Checkout: dir, Env: "envs/dev", Cloud: cloud.Environment(), Variables: map[string]any{"dist": dist}})
+	s, err := stack.New(stack.Where{Checkout: dir, Env: "envs/dev", Cloud: cloud.Environment(), Variables: map[string]any{"dist": dist}})
 	must(t, err)
 	must(t, s.Init(t, t.Context()))
 	planned, err := s.Plan(t, t.Context())
@@ -134,7 +135,8 @@ func run(t *testing.T, dir string, command ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "SEKISHO_VERSION=test")
+	// Without the paths of the copy, which is elsewhere each time, what it compiles to is in the cache.
+	c.Env = append(os.Environ(), "SEKISHO_VERSION=test", "GOFLAGS=-trimpath")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v: %s", command, err, out)
 	}

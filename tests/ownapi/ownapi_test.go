@@ -25,17 +25,21 @@ import (
 
 	"sekisho/tests/awsfake"
 	"sekisho/tests/program"
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
-// repository is the engineer's, after the commands of its README up to `terraform init`.
-type repository struct {
+// repo is the engineer's repository, after the commands of its README up to `terraform init`.
+type repo struct {
 	dir      string
 	contract string // as it is in the zips
 	stack    *stack.Stack
 	cloud    *awsfake.Cloud
-	binary   program.Program
 }
+
+var binary program.Program
+
+func TestMain(m *testing.M) { program.Main(m, &binary) }
 
 // override changes what a test needs otherwise, in a file of its own: main.tf stays as it is.
 const override = `
@@ -47,15 +51,13 @@ module "sekisho" {
 }
 `
 
-func newRepository(t *testing.T, backend string) *repository {
+func newRepo(t *testing.T, backend string) *repo {
 	t.Helper()
-	root, err := stack.Root()
+	root, err := repository.Root()
 	must(t, err)
 	top := t.TempDir()
-	r := &repository{dir: filepath.Join(top, "repository")}
+	r := &repo{dir: filepath.Join(top, "repository")}
 	must(t, os.CopyFS(r.dir, os.DirFS("example")))
-	r.binary, err = program.Build(top)
-	must(t, err)
 	r.cloud, err = awsfake.Start()
 	must(t, err)
 	t.Cleanup(r.cloud.Stop)
@@ -71,14 +73,14 @@ func newRepository(t *testing.T, backend string) *repository {
 	must(t, os.WriteFile(filepath.Join(r.dir, ".terraform.lock.hcl"), lock, 0o644))
 
 	r.followReadme(t)
-	r.stack, err = stack.New(stack.Where{Root: root, Checkout: top, Env: "repository", Cloud: r.cloud.Environment()})
+	r.stack, err = stack.New(stack.Where{Checkout: top, Env: "repository", Cloud: r.cloud.Environment()})
 	must(t, err)
 	must(t, r.stack.Init(t, t.Context()))
 	return r
 }
 
 // followReadme runs the commands of the example's README, or what comes to the same here.
-func (r *repository) followReadme(t *testing.T) {
+func (r *repo) followReadme(t *testing.T) {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join("example", "README.md"))
 	must(t, err)
@@ -92,7 +94,7 @@ func (r *repository) followReadme(t *testing.T) {
 		switch {
 		case words[0] == "git", words[0] == "make", words[0] == "terraform":
 		case words[0] == "sekisho/bin/sekisho":
-			run(t, r.dir, string(r.binary), words[1:]...)
+			run(t, r.dir, string(binary), words[1:]...)
 		case strings.Contains(line, "scripts/build"): // the zips are not run here, but their contract is
 			r.build(t)
 		case words[0] == "aws":
@@ -103,11 +105,11 @@ func (r *repository) followReadme(t *testing.T) {
 	}
 }
 
-func (r *repository) build(t *testing.T) {
+func (r *repo) build(t *testing.T) {
 	t.Helper()
 	merged := filepath.Join(t.TempDir(), stack.Contract)
 	must(t, os.MkdirAll(filepath.Dir(merged), 0o755))
-	run(t, r.dir, string(r.binary), "contract", "api.yaml", "-o", merged)
+	run(t, r.dir, string(binary), "contract", "api.yaml", "-o", merged)
 	dir := strings.TrimSuffix(merged, stack.Contract)
 	dist := filepath.Join(r.dir, "dist")
 	must(t, os.MkdirAll(dist, 0o755))
@@ -118,7 +120,7 @@ func (r *repository) build(t *testing.T) {
 }
 
 // putToken is `aws ssm put-parameter`.
-func (r *repository) putToken(t *testing.T, words []string) {
+func (r *repo) putToken(t *testing.T, words []string) {
 	t.Helper()
 	client := ssm.New(ssm.Options{
 		Region: awsfake.Region, BaseEndpoint: &r.cloud.Endpoint,
@@ -150,8 +152,6 @@ func TestReadme(t *testing.T) {
 	backend := httptest.NewServer(&ordersAPI{})
 	defer backend.Close()
 	line = strings.NewReplacer("https://api.example.com", backend.URL, "openapi.json", "example/openapi.json").Replace(line)
-	binary, err := program.Build(t.TempDir())
-	must(t, err)
 	served := binary.Up(t, []string{"TOKEN=" + token}, t.TempDir(), append(append([]string{"--api"}, strings.Fields(line)...), credential)...)
 	for plan, key := range served.Keys {
 		if text := callTool(t, connect(t, served.MCPURL, key), "orders_get_order", `{"orderId":"o_1"}`); !strings.Contains(text, `"status":"open"`) {
@@ -172,7 +172,7 @@ func read(t *testing.T, path string) string {
 
 // TestPlan: the module plans as a child of somebody else's root, with their contract and zips.
 func TestPlan(t *testing.T) {
-	r := newRepository(t, "http://127.0.0.1:1")
+	r := newRepo(t, "http://127.0.0.1:1")
 	plan, err := r.stack.Plan(t, t.Context())
 	must(t, err)
 	if _, ok := plan.ResourcePlannedValuesMap[`module.sekisho.module.function["orders"].aws_lambda_function.this`]; !ok {
@@ -195,7 +195,7 @@ func TestApply(t *testing.T) {
 	orders := &ordersAPI{}
 	backend := httptest.NewServer(orders)
 	defer backend.Close()
-	r := newRepository(t, backend.URL)
+	r := newRepo(t, backend.URL)
 	started := time.Now()
 	_, err := r.stack.Plan(t, t.Context())
 	must(t, err)
@@ -208,8 +208,8 @@ func TestApply(t *testing.T) {
 	must(t, os.WriteFile(applied, printed, 0o600))
 	outputs, err := r.stack.Outputs(t, t.Context())
 	must(t, err)
-	served := r.binary.Up(t, r.cloud.Variables(), t.TempDir(), "--applied", applied, "--contract", r.contract)
-	sekisho := r.binary.On(r.cloud.Variables(), "--accounts-table", outputs.Tables["accounts"], "--usage-table", outputs.Tables["usage"],
+	served := binary.Up(t, r.cloud.Variables(), t.TempDir(), "--applied", applied, "--contract", r.contract)
+	sekisho := binary.On(r.cloud.Variables(), "--accounts-table", outputs.Tables["accounts"], "--usage-table", outputs.Tables["usage"],
 		"--plans", outputs.Applied.Functions["authorizer"].Environment["SEKISHO_PLANS"])
 	var made struct{ Key string }
 	must(t, json.Unmarshal([]byte(sekisho(t, "keys", "create", "--user", "ann", "--plan", "demo", "--json")), &made))
@@ -217,7 +217,7 @@ func TestApply(t *testing.T) {
 	must(t, r.stack.Destroy(t, t.Context()))
 }
 
-func (r *repository) callEverything(t *testing.T, session *mcp.ClientSession, orders *ordersAPI) {
+func (r *repo) callEverything(t *testing.T, session *mcp.ClientSession, orders *ordersAPI) {
 	t.Helper()
 	list, err := session.ListTools(t.Context(), nil)
 	must(t, err)

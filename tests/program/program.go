@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sekisho/tests/repository"
 )
 
 // Program is the path of a built sekisho.
@@ -22,6 +25,38 @@ type Program string
 
 // Version is the version that Build builds in.
 const Version = "1.2.3-test"
+
+// Main is the body of a TestMain: it builds sekisho, runs the tests and ends the process. Each prepare
+// makes ready what else the tests share, in a directory that is removed afterwards, and returns what is
+// to be done when they have run.
+func Main(m *testing.M, built *Program, prepare ...func(dir string) (end func(), err error)) {
+	flag.Parse()
+	code, err := run(m, built, prepare)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M, built *Program, prepare []func(string) (func(), error)) (code int, err error) {
+	dir, err := os.MkdirTemp("", "sekisho-test-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if *built, err = Build(dir); err != nil {
+		return 1, err
+	}
+	for _, p := range prepare {
+		end, err := p(dir)
+		if err != nil {
+			return 1, err
+		}
+		defer end()
+	}
+	return m.Run(), nil
+}
 
 // Build compiles sekisho into dir, with the same linker flag as every build.
 func Build(dir string) (Program, error) {
@@ -40,11 +75,11 @@ func Build(dir string) (Program, error) {
 // versionFlag asks the same script as make. The linker silently ignores a flag for a variable
 // that doesn't exist, so a test must check the version that the program prints.
 func versionFlag() (string, error) {
-	module, err := exec.Command("go", "env", "GOMOD").Output()
+	root, err := repository.Root()
 	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
+		return "", err
 	}
-	script := exec.Command(filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "scripts", "version"), "--ldflags")
+	script := exec.Command(filepath.Join(root, "scripts", "version"), "--ldflags")
 	script.Env = append(os.Environ(), "SEKISHO_VERSION="+Version)
 	flag, err := script.Output()
 	if err != nil {

@@ -23,8 +23,9 @@ var throttle = stack.Throttle{RatePerSecond: 500, Burst: 600}
 // instance free depends on the machine.
 const reserved = suite.Limit
 
-// TestApply applies envs/dev to the cloud of these tests, looks at the result with the AWS
-// SDK, plans again, serves what was applied to the end-to-end suite, and destroys it. It is one test, because an apply takes a minute.
+// TestApply applies envs/dev to the cloud of these tests, looks at the result with the AWS SDK, serves
+// it to the end-to-end suite, applies it with the brake on and then with another way of calls, and
+// destroys it. It is one test, because an apply takes a minute.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	dir, dist := checkout(t, nil)
@@ -46,29 +47,26 @@ func TestApply(t *testing.T) {
 		},
 		"tables": map[string]any{"deletion_protection": false, "max_units_per_second": map[string]any{"write": 200}},
 	})
-	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
-	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
+	timed(t, "apply", func() error { return s.PlanAndApply(t, t.Context()) })
 
 	outputs, err := s.Outputs(t, t.Context())
 	must(t, err)
 	t.Run("outputs", func(t *testing.T) { verifyOutputs(t, outputs) })
 	verify(t, outputs)
-	t.Run("brake", func(t *testing.T) { verifyBrake(t, s, outputs) })
-	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, s) })
-	t.Run("another region", func(t *testing.T) { verifyStays(t, s) })
+	t.Run("another region", func(t *testing.T) { verifyStays(t, s.Unrefreshed()) })
 	t.Run("served", func(t *testing.T) { verifyServed(t, s, outputs) })
+	t.Run("brake", func(t *testing.T) { verifyBrake(t, s, outputs) })
 	t.Run("direct", func(t *testing.T) { verifyDirect(t, s) })
 
-	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
+	timed(t, "destroy", func() error { return s.Unrefreshed().Destroy(t, t.Context()) })
 	t.Run("nothing left", func(t *testing.T) { verifyGone(t) })
 }
 
 // verifyDirect changes the way of calls under the applied stack, opens the OAuth door beside it, and
-// serves that.
+// serves that. It is the first apply since the brake was released.
 func verifyDirect(t *testing.T, s *stack.Stack) {
 	direct := s.With(map[string]any{"mcp": map[string]any{"dispatch": "direct"}, "oauth": map[string]any{"enabled": true}})
-	timed(t, "plan", func() error { _, err := direct.Plan(t, t.Context()); return err })
-	timed(t, "apply", func() error { return direct.Apply(t, t.Context()) })
+	timed(t, "apply", func() error { return direct.PlanAndApply(t, t.Context()) })
 	outputs, err := direct.Outputs(t, t.Context())
 	must(t, err)
 	if got := outputs.Applied.Functions["mcp"].Environment["SEKISHO_DISPATCH"]; got != "direct" {
@@ -77,7 +75,7 @@ func verifyDirect(t *testing.T, s *stack.Stack) {
 	if !oauthAddress.MatchString(outputs.OAuthURL) {
 		t.Errorf("people sign in at %q", outputs.OAuthURL)
 	}
-	verifySecondPlan(t, direct)
+	t.Run("second plan", func(t *testing.T) { verifySecondPlan(t, direct, outputs) })
 	verifyServed(t, direct, outputs)
 }
 
@@ -88,15 +86,14 @@ func TestAccount(t *testing.T) {
 	t.Parallel()
 	dir, _ := checkout(t, func(dir string) { keepStateBeside(t, dir, "account") })
 	s := prepare(t, dir, "envs/account", nil)
-	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
-	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
+	timed(t, "apply", func() error { return s.PlanAndApply(t, t.Context()) })
 	again, err := s.Plan(t, t.Context())
 	must(t, err)
 	if changed := differences(again); len(changed) > 0 {
 		t.Errorf("the second plan wants to change %v", changed)
 	}
 	t.Run("another region", func(t *testing.T) { verifyStays(t, s) })
-	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
+	timed(t, "destroy", func() error { return s.Unrefreshed().Destroy(t, t.Context()) })
 }
 
 // keepStateBeside keeps the state of an environment beside its files instead of in S3.
@@ -108,7 +105,7 @@ func keepStateBeside(t *testing.T, dir, env string) {
   }`, `backend "local" {}`)
 }
 
-// verifyStays: what was applied is not made a second time elsewhere.
+// verifyStays: what was applied isn't made a second time elsewhere.
 func verifyStays(t *testing.T, s *stack.Stack) {
 	_, err := s.With(map[string]any{"region": "us-west-2"}).Plan(t, t.Context())
 	if err == nil {
@@ -134,18 +131,22 @@ func verifyOutputs(t *testing.T, outputs stack.Outputs) {
 	}
 }
 
-// verifySecondPlan wants no difference but those that are the emulator's own: it forgets a
-// function's logging_config and a table's on_demand_throughput. (It also reads a reserved
-// concurrency of 0 back as -1, and drops dead_letter_config; nothing here has either.)
-func verifySecondPlan(t *testing.T, s *stack.Stack) {
+// verifySecondPlan: after an apply there is nothing left to change.
+func verifySecondPlan(t *testing.T, s *stack.Stack, outputs stack.Outputs) {
 	var again *tfterraform.PlanStruct
 	timed(t, "second plan", func() (err error) { again, err = s.Plan(t, t.Context()); return err })
+	verifyDifferences(t, again, outputs, nil)
+}
+
+// verifyDifferences wants no difference except those that are the emulator's own. It forgets a
+// function's logging_config and a table's on_demand_throughput, and reads the reserved concurrency of a
+// stopped function, which is 0, back as -1. (It also drops dead_letter_config, which nothing here has.)
+func verifyDifferences(t *testing.T, plan *tfterraform.PlanStruct, outputs stack.Outputs, stopped []string) {
+	t.Helper()
 	want := map[string][]string{
 		`module.sekisho.module.usage.aws_dynamodb_table.this["accounts"]`: {"update", "on_demand_throughput"},
 		`module.sekisho.module.usage.aws_dynamodb_table.this["usage"]`:    {"update", "on_demand_throughput"},
 	}
-	outputs, err := s.Outputs(t, t.Context())
-	must(t, err)
 	for name := range outputs.Applied.Functions {
 		want[functionModule(name)+"aws_lambda_function.this"] = []string{"update", "logging_config"}
 		// An update publishes a version, which the alias follows.
@@ -157,11 +158,15 @@ func verifySecondPlan(t *testing.T, s *stack.Stack) {
 			want[functionModule(name)+"aws_lambda_alias.live[0]"] = []string{"update"}
 		}
 	}
-	changed := differences(again)
+	for _, name := range stopped {
+		address := functionModule(name) + "aws_lambda_function.this"
+		want[address] = append(want[address], "reserved_concurrent_executions")
+	}
+	changed := differences(plan)
 	for _, address := range slices.Sorted(maps.Keys(changed)) {
 		t.Logf("%s: %s", address, strings.Join(changed[address], " "))
 		if !slices.Equal(changed[address], want[address]) {
-			change := again.ResourceChangesMap[address].Change
+			change := plan.ResourceChangesMap[address].Change
 			t.Errorf("%s differs in %v, want %v\nbefore %v\nafter  %v", address, changed[address], want[address], change.Before, change.After)
 		}
 	}
@@ -172,7 +177,7 @@ func verifySecondPlan(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// differences tells for each resource that a plan would touch how, and which attributes.
+// differences are the resources that a plan would touch, each with how, and in which attributes.
 func differences(plan *tfterraform.PlanStruct) map[string][]string {
 	changed := map[string][]string{}
 	for address, resource := range plan.ResourceChangesMap {

@@ -23,8 +23,7 @@ func TestChanges(t *testing.T) {
 		"cost":   map[string]any{"monitor_arn": awsfake.ServiceMonitor},
 		"tables": map[string]any{"deletion_protection": false},
 	})
-	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
-	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
+	timed(t, "apply", func() error { return s.PlanAndApply(t, t.Context()) })
 	for _, c := range []struct {
 		name     string
 		variable map[string]any

@@ -69,8 +69,7 @@ func TestApplyDoors(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(environment, ".terraform.lock.hcl"), lock, 0o644))
 	s := prepare(t, dir, "envs/doors", map[string]any{"zip": filepath.Join(dist, "mcp.zip")})
-	timed(t, "plan", func() error { _, err := s.Plan(t, t.Context()); return err })
-	timed(t, "apply", func() error { return s.Apply(t, t.Context()) })
+	timed(t, "apply", func() error { return s.PlanAndApply(t, t.Context()) })
 	printed, err := s.Printed(t, t.Context())
 	must(t, err)
 	for _, want := range []string{`"http": *"https://[a-z0-9]+\.execute-api\.us-east-1\.amazonaws\.com"`, `"url": *"https://[a-z0-9]+\.lambda-url\.us-east-1\.on\.aws"`} {
@@ -83,5 +82,5 @@ func TestApplyDoors(t *testing.T) {
 	if changed := differences(again); len(changed) > 0 {
 		t.Errorf("the second plan wants to change %v", changed)
 	}
-	timed(t, "destroy", func() error { return s.Destroy(t, t.Context()) })
+	timed(t, "destroy", func() error { return s.Unrefreshed().Destroy(t, t.Context()) })
 }

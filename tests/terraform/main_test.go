@@ -2,7 +2,6 @@ package terraform_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"sekisho/tests/awsfake"
 	"sekisho/tests/program"
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -23,31 +23,16 @@ var (
 	binary program.Program
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { program.Main(m, &binary, prepareCloud) }
 
-func run(m *testing.M) int {
-	flag.Parse()
-	var err error
-	if root, err = stack.Root(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	dir, err := os.MkdirTemp("", "sekisho-terraform")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if binary, err = program.Build(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+func prepareCloud(string) (end func(), err error) {
+	if root, err = repository.Root(); err != nil {
+		return nil, err
 	}
 	if cloud, err = awsfake.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return nil, err
 	}
-	defer cloud.Stop()
-	return m.Run()
+	return cloud.Stop, nil
 }
 
 // checkout copies the Terraform of this repository, with placeholder zips, after change has
@@ -70,7 +55,7 @@ func checkout(t *testing.T, change func(dir string)) (dir, dist string) {
 // prepare makes an environment of a checkout ready and initialises it.
 func prepare(t *testing.T, dir, env string, variables map[string]any) *stack.Stack {
 	t.Helper()
-	s, err := stack.New(stack.Where{Root: root, Checkout: dir, Env: env, Cloud: cloud.Environment(), Variables: variables})
+	s, err := stack.New(stack.Where{Checkout: dir, Env: env, Cloud: cloud.Environment(), Variables: variables})
 	must(t, err)
 	timed(t, "init "+env, func() error { return s.Init(t, t.Context()) })
 	return s

@@ -21,27 +21,44 @@ func TestMessages(t *testing.T) {
 		messages  []string
 	}{
 		{
-			name: "variables",
+			name: "variables", // each with all that is wrong with it, in one plan
 			variables: map[string]any{
+				"name":              "a-stack-whose-name-is-much-too-long-for-a-role",
 				"plans":             plans,
-				"alerts":            map[string]any{"subscriptions": []map[string]any{{"protocol": "sms", "endpoint": "+81312345678"}}},
+				"alerts":            map[string]any{"usage_percent": []int{100, 80}},
+				"account":           map[string]any{"permissions_boundary": "boundary", "role_path": "service", "kms_key_arn": "alias/x"},
 				"functions":         map[string]any{"calendar": map[string]any{"architecture": "sparc"}, "calender": map[string]any{}},
 				"cost":              map[string]any{"emails": []string{"finance at example.com"}, "actual_percent": []int{50, 1001}},
 				"concurrency_quota": 0.5,
-				"backends":          map[string]any{"external": map[string]any{"url": "https://user:SECRET@api.example.com", "auth": map[string]any{"type": "bearer", "parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x"}}},
+				"backends": map[string]any{
+					"a": map[string]any{"url": "http://user:SECRET@api.example.com", "timeout_seconds": 60, "burst": 3},
+					"b": map[string]any{"function_arn": "orders"},
+					"c": map[string]any{"auth": map[string]any{"type": "header", "parameter": "/a", "secret_arn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:x-AbCdEf"}, "bust": 1},
+					"d": map[string]any{"signing": map[string]any{"parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x"}},
+					"e": map[string]any{"url": "https://user:SECRET@api.example.com", "auth": map[string]any{"type": "bearer", "parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x"}},
+				},
 			},
 			messages: append([]string{
+				"name takes 3 to 32 lower-case letters, digits and hyphens",
+				"a role's name has no more than 64",
 				"plans.<name>.monthly and plans.<name>.daily take whole units from 0 to 1000000000000; leave them out for no limit. Not so:",
 				"plans.<name>.per_second takes calls per second from 0.001 to 10000; leave it out for any rate. Not so: rate-above-most.per_second = 10000.5,",
 				"plans.<name>.burst takes whole calls from 1 to 100000, and goes with per_second. Not so: burst-above-most.burst = 100001,",
-				`or "sqs" with a queue's ARN, such as arn:aws:sqs:us-east-1:123456789012:usage. Not so: {"endpoint":"+81312345678","protocol":"sms"}.`,
+				"alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [100, 80].",
+				"account.permissions_boundary takes the ARN of a policy: arn:aws:iam::ACCOUNT:policy/NAME.",
+				"account.role_path begins and ends with a slash, such as /service/.",
+				"account.kms_key_arn takes the ARN of a KMS key, not of an alias.",
 				"architecture is arm64 or x86_64",
 				"functions names what is not a function: calender. There are account, authorizer, calendar,",
 				"emails takes addresses such as finance@example.com. Not one: finance at example.com.",
 				"take percentages above 0 and up to 1000 of the monthly budget",
-				"backends.<name>.url takes an https:// address without credentials, query and fragment",
-				"parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret;",
 				"concurrency_quota takes the account's quota as a whole number",
+				"backends.<name>.url takes an https:// address without credentials, query and fragment",
+				"backends.<name>.function_arn takes the ARN of a function, such as arn:aws:lambda:us-east-1:123456789012:function:orders",
+				"header and query need a name, of the header or the query parameter",
+				"name one place each where the secret is: parameter or secret_arn.",
+				"parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret",
+				"timeout_seconds takes 1 to 25 seconds, since the gateway waits for 29; rate_per_second calls per second from 0.001 to 1000, and burst, which goes with it",
 			}, plansNamed...),
 		},
 		{
@@ -65,52 +82,14 @@ func TestMessages(t *testing.T) {
 			messages:  []string{"There is no", "dist/contract.json. Run `make build`"},
 		},
 		{
-			name: "backends that the contract doesn't have, and settings that don't go together",
+			name: "backends that the contract doesn't have, and what a module refuses",
 			variables: map[string]any{
 				"backends": map[string]any{"orders": map[string]any{"url": "https://api.example.com"}},
-			},
-			messages: []string{"backends names what is no backend of the contract: orders. There are external; add it to x-sekisho-backends, or take it out here."},
-		},
-		{
-			name: "backends, misspelt",
-			variables: map[string]any{
-				"backends": map[string]any{
-					"a": map[string]any{"url": "http://user:SECRET@api.example.com", "timeout_seconds": 60, "burst": 3},
-					"b": map[string]any{"function_arn": "orders"},
-					"c": map[string]any{"auth": map[string]any{"type": "header", "parameter": "/a", "secret_arn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:x-AbCdEf"}, "bust": 1},
-					"d": map[string]any{"signing": map[string]any{"parameter": "arn:aws:ssm:us-east-1:123456789012:parameter/x"}},
-				},
+				"alerts":   map[string]any{"subscriptions": []map[string]any{{"protocol": "sms", "endpoint": "+81312345678"}}},
 			},
 			messages: []string{
-				"backends.<name>.url takes an https:// address without credentials, query and fragment",
-				"backends.<name>.function_arn takes the ARN of a function, such as arn:aws:lambda:us-east-1:123456789012:function:orders",
-				"header and query need a name, of the header or the query parameter",
-				"name one place each where the secret is: parameter or secret_arn.",
-				"parameter takes the name of a parameter, such as /sekisho/orders-token: not its ARN, and not the secret",
-				"timeout_seconds takes 1 to 25 seconds, since the gateway waits for 29; rate_per_second calls per second from 0.001 to 1000, and burst, which goes with it",
-			},
-		},
-		{
-			name: "a landing zone's wishes, misspelt",
-			variables: map[string]any{
-				"account": map[string]any{"permissions_boundary": "boundary", "role_path": "service", "kms_key_arn": "alias/x"},
-			},
-			messages: []string{
-				"account.permissions_boundary takes the ARN of a policy: arn:aws:iam::ACCOUNT:policy/NAME.",
-				"account.role_path begins and ends with a slash, such as /service/.",
-				"account.kms_key_arn takes the ARN of a KMS key, not of an alias.",
-			},
-		},
-		{
-			name: "a name too long for a role, and thresholds out of order",
-			variables: map[string]any{
-				"name":   "a-stack-whose-name-is-much-too-long-for-a-role",
-				"alerts": map[string]any{"usage_percent": []int{100, 80}},
-			},
-			messages: []string{
-				"name takes 3 to 32 lower-case letters, digits and hyphens",
-				"a role's name has no more than 64",
-				"alerts.usage_percent takes up to 5 whole percentages from 1 to 100, in ascending order and each once, such as [80, 100]; not [100, 80].",
+				"backends names what is no backend of the contract: orders. There are external; add it to x-sekisho-backends, or take it out here.",
+				`or "sqs" with a queue's ARN, such as arn:aws:sqs:us-east-1:123456789012:usage. Not so: {"endpoint":"+81312345678","protocol":"sms"}.`,
 			},
 		},
 		{

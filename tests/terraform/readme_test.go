@@ -12,8 +12,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"sekisho/tests/terraform/stack"
 )
 
 const (
@@ -92,8 +90,6 @@ var fenced = regexp.MustCompile("(?s)```hcl\n(.*?)```")
 
 func modules(t *testing.T) []string {
 	t.Helper()
-	root, err := stack.Root()
-	must(t, err)
 	list, err := filepath.Glob(filepath.Join(root, "modules", "*"))
 	must(t, err)
 	if len(list) == 0 {
@@ -206,8 +202,6 @@ func declare(file *hcl.File, block *hclsyntax.Block) declaration {
 
 // TestEnvironments: dev and prod differ in values, provider and backend only.
 func TestEnvironments(t *testing.T) {
-	root, err := stack.Root()
-	must(t, err)
 	for _, name := range []string{"main.tf", "variables.tf", "outputs.tf"} {
 		shared, err := os.ReadFile(filepath.Join(root, "envs/dev", name))
 		must(t, err)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -24,7 +25,7 @@ func (r *run) deployed() map[string]settings {
 	if planned != nil {
 		return planned
 	}
-	root, err := stack.Root()
+	root, err := repository.Root()
 	r.must(err)
 	dir, err := os.MkdirTemp("", "sekisho-bench")
 	r.must(err)
@@ -35,7 +36,7 @@ func (r *run) deployed() map[string]settings {
 	functions, err := stack.Functions(dir)
 	r.must(err)
 	r.must(stack.PlaceholderZips(dir, dist, functions))
-	s, err := stack.New(stack.Where{Root: root, Checkout: dir, Env: "envs/dev", Cloud: r.cloud().Environment(), Variables: map[string]any{
+	s, err := stack.New(stack.Where{Checkout: dir, Env: "envs/dev", Cloud: r.cloud().Environment(), Variables: map[string]any{
 		"dist":     dist,
 		"backends": map[string]any{"external": map[string]any{"url": "https://api.example.com/v1"}},
 	}})

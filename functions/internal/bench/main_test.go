@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,9 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/tests/awsfake"
+	"sekisho/tests/awsfake/tables"
 	"sekisho/tests/bench"
-	"sekisho/tests/terraform/stack"
+	"sekisho/tests/repository"
 )
 
 var (
@@ -105,6 +108,14 @@ func (r *run) cloud() *awsfake.Cloud {
 	return cloud
 }
 
+// fresh makes tables of their own.
+func (r *run) fresh(name string) dynamo.Tables {
+	r.Helper()
+	accounts, usage, err := tables.Fresh(r.Context(), tables.Client(r.cloud().Endpoint, http.DefaultTransport), name)
+	r.must(err)
+	return dynamo.Tables{Accounts: accounts, Usage: usage}
+}
+
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if cloud != nil {
@@ -155,7 +166,7 @@ func (p part) run(t *testing.T, brief bool, progress io.Writer) *bench.Part {
 	if brief {
 		r.part.Rounds += ", too brief to mean anything"
 	}
-	root, err := stack.Root()
+	root, err := repository.Root()
 	r.must(err)
 	r.part.Commit, r.part.Date = commit(root), time.Now().UTC().Format(time.DateOnly)
 	fmt.Fprintf(progress, "%s\n", p.name)

@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
-	"sekisho/tests/terraform/stack"
+	"sekisho/tests/npm"
+	"sekisho/tests/repository"
 )
 
 // node is Node with the packages that tests/bench/node pins.
@@ -18,27 +18,10 @@ type node struct{ program, sources, modules string }
 // node finds it. The error says what is missing.
 func (r *run) node() (n node, err error) {
 	r.Helper()
-	root, err := stack.Root()
+	root, err := repository.Root()
 	r.must(err)
-	said := func(script string, args ...string) (string, error) {
-		var stderr strings.Builder
-		command := exec.Command(filepath.Join(root, "scripts", script), args...)
-		command.Stderr = &stderr
-		out, err := command.Output()
-		if err != nil {
-			return "", fmt.Errorf("scripts/%s: %w: %.300s", script, err, stderr.String())
-		}
-		return strings.TrimSpace(string(out)), nil
-	}
-	bin, err := said("node")
-	if err != nil {
-		return n, err
-	}
-	installed, err := said("npm-install", "tests/bench/node")
-	if err != nil {
-		return n, err
-	}
-	return node{filepath.Join(bin, "node"), filepath.Join(root, "tests", "bench", "node"), filepath.Join(installed, "node_modules")}, nil
+	installed, err := npm.Install("tests/bench/node")
+	return node{installed.Node(), filepath.Join(root, "tests", "bench", "node"), installed.Modules}, err
 }
 
 // bundle makes one file of a program and all that it imports, as one would for Lambda.

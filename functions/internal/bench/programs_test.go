@@ -39,6 +39,8 @@ import (
 	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
 	"sekisho/functions/internal/usage"
+	"sekisho/tests/awsfake/tables"
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -165,10 +167,10 @@ func (r *run) functions() *functions {
 func (f *functions) capture() {
 	f.Helper()
 	f.names = f.fresh("capture-" + f.part.Name)
-	client := f.dynamoClient(http.DefaultTransport)
-	tables := dynamo.New(client, f.names)
+	client := tables.Client(f.cloud().Endpoint, http.DefaultTransport)
+	stores := dynamo.New(client, f.names)
 	plans := account.Plans{"large": usage.PerMonth(1e12)}
-	ring := account.Keyring{Store: tables.Accounts(), Plans: plans, Now: time.Now}
+	ring := account.Keyring{Store: stores.Accounts(), Plans: plans, Now: time.Now}
 	_, err := ring.CreateUser(f.Context(), "user", "large")
 	f.must(err)
 	secret, _, err := ring.CreateKey(f.Context(), "user", "")
@@ -181,7 +183,7 @@ func (f *functions) capture() {
 	f.gateway = server.Listener.Addr().String()
 	var mu sync.Mutex
 	service, err := laptop.New(laptop.Config{
-		Gateway: apigateway.Config{Domain: f.gateway, Stage: "live"}, Stores: tables, Log: io.Discard,
+		Gateway: apigateway.Config{Domain: f.gateway, Stage: "live"}, Stores: stores, Log: io.Discard,
 		Functions: laptop.Defaults(map[string]string{boot.Plans: plans.String(), boot.Backend: backend.Settings{URL: upstream.URL, Private: true}.String()}),
 		Wrap: func(name string, handler lambda.Invoker) lambda.Invoker {
 			return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
@@ -198,10 +200,10 @@ func (f *functions) capture() {
 	server.Config.Handler = service.Server().Handler
 	server.Start()
 	defer server.Close()
-	m := &metered{run: f.run, rest: server.URL, mcp: server.URL + "/mcp"}
+	at := caller{f.run, server.URL, server.URL + "/mcp"}
 	for _, c := range []call{tool, lookup, missing, exempt, {path: "/v1/calendar/holidays?year=2026"}, {path: "/v1/convert/units?value=1&from=km&to=m"},
 		{path: "/v1/external/stats/demo"}, {path: "/"}} {
-		m.call(secret.Reveal(), c)
+		at.call(secret.Reveal(), c)
 	}
 	f.must(service.Flush(f.Context()))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -237,7 +239,7 @@ func (f *functions) copyAccounts(client *dynamodb.Client) {
 // build makes every binary with the flags of every build, for this machine.
 func (f *functions) build() {
 	f.Helper()
-	root, err := stack.Root()
+	root, err := repository.Root()
 	f.must(err)
 	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
 	f.must(err)

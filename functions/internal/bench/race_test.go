@@ -30,7 +30,7 @@ import (
 	"sekisho/functions/internal/usage"
 	"sekisho/tests/awsfake/moto"
 	"sekisho/tests/bench"
-	"sekisho/tests/terraform/stack"
+	"sekisho/tests/repository"
 )
 
 // A race is this many calls at once against this limit.
@@ -237,18 +237,13 @@ func (r *run) inNode(n node, bundle, store, at string) func([]string) ([]int, ti
 // redis starts a server that listens on a socket only, and keeps nothing.
 func (r *run) redis() (socket string, err error) {
 	r.Helper()
-	root, err := stack.Root()
-	r.must(err)
-	var stderr bytes.Buffer
-	find := exec.Command(filepath.Join(root, "scripts", "redis"))
-	find.Stderr = &stderr
-	program, err := find.Output()
+	program, err := repository.Script("redis")
 	if err != nil {
-		return "", fmt.Errorf("scripts/redis: %w: %s", err, stderr.String())
+		return "", err
 	}
 	dir := r.TempDir()
 	socket = filepath.Join(dir, "redis")
-	command := exec.Command(strings.TrimSpace(string(program)), "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir)
+	command := exec.Command(program, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		return "", err

@@ -3,118 +3,47 @@ package bench
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
-
-	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
-	"sekisho/functions/internal/aws/dynamo"
 	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/laptop"
-	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
+	"sekisho/functions/internal/laptop/laptoptest"
 	"sekisho/functions/internal/usage"
-	"sekisho/tests/awsfake/moto"
-	"sekisho/tests/awsfake/tables"
 	"sekisho/tests/bench"
 )
 
-// dynamoClient is a client for the emulator that goes through a transport, and does not slow itself down.
-func (r *run) dynamoClient(transport http.RoundTripper) *dynamodb.Client {
-	r.Helper()
-	return dynamodb.NewFromConfig(moto.Config(r.cloud().Endpoint), func(o *dynamodb.Options) {
-		o.HTTPClient = &http.Client{Transport: transport}
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = sdkratelimit.None })
-	})
-}
-
-// fresh makes tables of their own. The SDK repeats a request whose answer was lost, and is then told that the
-// table exists: others are made in its place.
-func (r *run) fresh(name string) dynamo.Tables {
-	r.Helper()
-	for attempt := 1; ; attempt++ {
-		names := dynamo.Tables{Accounts: fmt.Sprintf("%s-accounts-%d", name, attempt), Usage: fmt.Sprintf("%s-usage-%d", name, attempt)}
-		err := tables.Create(r.Context(), r.dynamoClient(http.DefaultTransport), names.Accounts, names.Usage)
-		if exists := new(types.ResourceInUseException); errors.As(err, &exists) && attempt < 3 {
-			continue
-		}
-		r.must(err)
-		return names
-	}
-}
-
-// metered is the whole service over DynamoDB, with everything counted that it asks of the store. Its
-// clock stands still, so that what an instance remembers does not depend on this machine.
+// metered is the whole service over DynamoDB, with everything counted that it asks of the store.
 type metered struct {
-	*run
-	rest, mcp string
-	laptop    *laptop.Service
-	ring      account.Keyring
-	wire      *dynamotest.Wire
-	logged    atomic.Int64
-	clock     atomic.Int64
-	users     int
+	caller
+	*laptoptest.Service
+	logged atomic.Int64
+	users  int
 }
 
 var tripPlans = account.Plans{"large": usage.PerMonth(100_000), "unlimited": usage.NoLimits, "one": usage.PerMonth(1), "none": usage.PerMonth(0)}
 
 func (r *run) metered(dispatch string) *metered {
 	r.Helper()
-	m := &metered{run: r}
-	m.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
-	m.wire = &dynamotest.Wire{Beside: r.dynamoClient(http.DefaultTransport)}
-	names := r.fresh("trips-" + dispatch)
-	m.ring = account.Keyring{Store: dynamo.New(m.wire.Beside, names).Accounts(), Plans: tripPlans, Now: m.now}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	r.must(err)
-	m.rest = "http://" + listener.Addr().String()
-	m.mcp = m.rest + "/mcp"
-	config := laptop.Config{
-		Gateway: apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: m},
-		Stores:  dynamo.New(r.dynamoClient(m.wire), names), Log: m, Now: m.now,
+	m := &metered{}
+	config := laptoptest.Config{
+		Endpoint: r.cloud().Endpoint, Name: "trips-" + dispatch, Plans: tripPlans, AccessLog: m, Log: m,
 		Wrap: func(name string, f lambda.Invoker) lambda.Invoker { return named{f, name} },
 	}
-	env := map[string]string{boot.Plans: tripPlans.String()}
 	if dispatch == boot.Direct {
-		api, err := contract.Default()
-		r.must(err)
-		dispatching, err := laptop.Dispatching(api, boot.Direct)
-		r.must(err)
-		maps.Copy(env, dispatching)
-		door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { m.laptop.Door().ServeHTTP(w, q) }))
-		r.Cleanup(door.Close)
-		m.mcp = door.URL + "/mcp"
-		config.Door = &laptop.Door{Kind: laptop.DoorHTTP, Domain: door.Listener.Addr().String(), RESTAddress: m.rest}
+		config.Door = laptop.DoorHTTP
 	}
-	config.Functions = laptop.Defaults(env)
-	m.laptop, err = laptop.New(config)
-	r.must(err)
-	server := m.laptop.Server()
-	go server.Serve(listener)
-	r.Cleanup(func() {
-		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := m.laptop.Close(ctx); err != nil {
-			r.Error(err)
-		}
-	})
+	m.Service = laptoptest.Start(r, config)
+	m.caller = caller{r, m.REST, m.Door + "/mcp"}
 	return m
 }
 
@@ -136,17 +65,11 @@ func (m *metered) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (m *metered) now() time.Time { return time.UnixMilli(m.clock.Load()).UTC() }
-
 func (m *metered) key(plan string) string {
 	m.Helper()
 	m.users++
-	user := fmt.Sprintf("user-%d", m.users)
-	_, err := m.ring.CreateUser(m.Context(), user, plan)
-	m.must(err)
-	secret, _, err := m.ring.CreateKey(m.Context(), user, "")
-	m.must(err)
-	return secret.Reveal()
+	secret, _ := m.NewKey(m, fmt.Sprintf("user-%d", m.users), plan)
+	return secret
 }
 
 // call is one request, and what its answer must hold to be the outcome that is meant.
@@ -170,14 +93,20 @@ func toolCall(name, arguments, want string) call {
 	return call{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`, want: want}
 }
 
-func (m *metered) call(key string, c call) {
-	m.Helper()
-	method, url := "GET", m.rest+c.path
+// caller calls a service.
+type caller struct {
+	*run
+	rest, mcp string
+}
+
+func (r caller) call(key string, c call) {
+	r.Helper()
+	method, url := "GET", r.rest+c.path
 	if c.body != "" {
-		method, url = "POST", m.mcp
+		method, url = "POST", r.mcp
 	}
-	q, err := http.NewRequestWithContext(m.Context(), method, url, strings.NewReader(c.body))
-	m.must(err)
+	q, err := http.NewRequestWithContext(r.Context(), method, url, strings.NewReader(c.body))
+	r.must(err)
 	if key != "" {
 		q.Header.Set("x-api-key", key)
 	}
@@ -187,29 +116,29 @@ func (m *metered) call(key string, c call) {
 		q.Header.Set("MCP-Protocol-Version", "2025-11-25")
 	}
 	a, err := http.DefaultClient.Do(q)
-	m.must(err)
+	r.must(err)
 	defer a.Body.Close()
 	answer, err := io.ReadAll(a.Body)
-	m.must(err)
+	r.must(err)
 	if !strings.Contains(string(answer), c.want) {
-		m.Fatalf("%s %s %s: %d %s; want %s", method, url, c.body, a.StatusCode, answer, c.want)
+		r.Fatalf("%s %s %s: %d %s; want %s", method, url, c.body, a.StatusCode, answer, c.want)
 	}
 }
 
 func (m *metered) settled() {
 	m.Helper()
-	m.must(m.laptop.Flush(m.Context()))
+	m.must(m.Flush(m.Context()))
 }
 
 // count makes a call and adds what it and its settlement asked of the store.
 func (m *metered) count(t *bench.Table, row, key string, c call) {
 	m.Helper()
 	m.settled()
-	m.wire.Take()
+	m.Wire.Take()
 	logged := m.logged.Load()
 	m.call(key, c)
 	m.settled()
-	sent := m.wire.Take()
+	sent := m.Wire.Take()
 	t.Say(row, "who asks for what", asked(sent))
 	var onCall, settling dynamotest.Sent
 	for _, q := range sent {
@@ -253,7 +182,7 @@ func roundTrips(r *run) {
 	direct := r.metered(boot.Direct)
 	direct.countMCP(t, "MCP direct")
 	for _, m := range []*metered{proxy, direct} {
-		if unknown := m.wire.Uncounted(); len(unknown) > 0 {
+		if unknown := m.Wire.Uncounted(); len(unknown) > 0 {
 			r.Errorf("requests that were not counted: %v", unknown)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +28,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"sekisho/tests/repository"
 )
 
 //go:embed sitecustomize.py
@@ -177,31 +178,9 @@ func awaitAddress(log io.Reader) (string, error) {
 // find names the program. scripts/moto knows where to look; it installs nothing here,
 // because several test binaries run at once.
 func find() (string, error) {
-	root, err := repository()
+	program, err := repository.Script("moto", "--find")
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("these tests need an emulator of AWS: %w", err)
 	}
-	out, err := exec.Command(filepath.Join(root, "scripts", "moto"), "--find").Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", fmt.Errorf("these tests need an emulator of AWS: %s", bytes.TrimSpace(exit.Stderr))
-	}
-	if err != nil {
-		return "", fmt.Errorf("run scripts/moto: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
-func repository() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for start := dir; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod above %s", start)
-		}
-	}
+	return program, nil
 }

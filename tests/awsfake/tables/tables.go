@@ -4,12 +4,18 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"sekisho/tests/awsfake/moto"
 )
 
 // Table is what the store needs of a table.
@@ -26,6 +32,28 @@ var (
 	Accounts = Table{BillingMode: types.BillingModePayPerRequest, HashKey: "pk", HashKeyType: types.ScalarAttributeTypeS, TTL: "expires_at"}
 	Usage    = Accounts
 )
+
+// Client is a client for the emulator at endpoint that goes through a transport, and does not slow
+// itself down.
+func Client(endpoint string, transport http.RoundTripper) *dynamodb.Client {
+	return dynamodb.NewFromConfig(moto.Config(endpoint), func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: transport}
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = sdkratelimit.None })
+	})
+}
+
+// Fresh makes a pair of tables that nobody else has. The SDK repeats a request whose answer was lost,
+// and then hears that the table exists: others are made in its place.
+func Fresh(ctx context.Context, client *dynamodb.Client, name string) (accounts, usage string, err error) {
+	for attempt := range 3 {
+		accounts, usage = fmt.Sprintf("%s-accounts-%d", name, attempt), fmt.Sprintf("%s-usage-%d", name, attempt)
+		err = Create(ctx, client, accounts, usage)
+		if exists := new(types.ResourceInUseException); !errors.As(err, &exists) {
+			break
+		}
+	}
+	return accounts, usage, err
+}
 
 // Create makes both tables, under the names given, and waits until they can be used.
 func Create(ctx context.Context, client *dynamodb.Client, accounts, usage string) error {

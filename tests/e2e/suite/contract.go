@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"sekisho/tests/repository"
 	"sekisho/tests/terraform/stack"
 )
 
@@ -21,7 +22,7 @@ type described struct {
 
 func readContract(t testing.TB) described {
 	t.Helper()
-	root, err := stack.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

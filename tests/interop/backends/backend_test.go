@@ -191,7 +191,7 @@ func startAlertmanager(t *testing.T) (string, []string) {
 // everything before it listens. The meter is before the whole of it.
 func startPrism(path, auth string, paths ...string) func(*testing.T) (string, []string) {
 	return func(t *testing.T) (string, []string) {
-		description := filepath.Join(script(t, "npm-install", "backends"), "node_modules", filepath.FromSlash(path))
+		description := filepath.Join(packages.Modules, filepath.FromSlash(path))
 		played := description
 		if len(paths) > 0 {
 			played = filepath.Join(t.TempDir(), "played.yaml")
@@ -218,8 +218,8 @@ func play(t *testing.T, description string) string {
 	at := freeAddress(t)
 	host, port, err := net.SplitHostPort(at)
 	must(t, err)
-	start(t, "http://"+at+"/", filepath.Join(script(t, "node"), "node"),
-		filepath.Join(script(t, "npm-install", "backends"), "node_modules", "@stoplight", "prism-cli", "dist", "index.js"),
+	start(t, "http://"+at+"/", packages.Node(),
+		filepath.Join(packages.Modules, "@stoplight", "prism-cli", "dist", "index.js"),
 		"mock", "--host", host, "--port", port, "--verboseLevel", "error", description)
 	return "http://" + at
 }
@@ -279,14 +279,4 @@ func freeAddress(t *testing.T) string {
 	must(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
-}
-
-// script runs one of the project's and returns what it prints.
-func script(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join("..", "..", "..", "scripts", name), args...)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	must(t, err)
-	return strings.TrimSpace(string(out))
 }

@@ -4,12 +4,12 @@ package backends
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"sekisho/tests/npm"
 	"sekisho/tests/program"
 )
 
@@ -17,19 +17,14 @@ var update = flag.Bool("update", false, "write what came out to testdata")
 
 var binary program.Program
 
+// packages hold Prism, and descriptions for it to play.
+var packages npm.Packages
+
 func TestMain(m *testing.M) {
-	flag.Parse()
-	dir, err := os.MkdirTemp("", "sekisho-backends")
-	if err == nil {
-		binary, err = program.Build(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	program.Main(m, &binary, func(string) (end func(), err error) {
+		packages, err = npm.Install("backends")
+		return func() {}, err
+	})
 }
 
 const recorded = "testdata/backends.md"

@@ -4,24 +4,20 @@ package chromium
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/chromedp/chromedp"
+
+	"sekisho/tests/repository"
 )
 
 // Start starts the browser that scripts/browser finds, with its profile in dir. It calls nobody by
 // itself. Each tab is a child of the context that it returns.
 func Start(dir string) (browser context.Context, stop func(), err error) {
-	find := exec.Command(filepath.Join("..", "..", "..", "scripts", "browser"))
-	find.Stderr = os.Stderr
-	found, err := find.Output()
+	path, err := repository.Script("browser")
 	if err != nil {
-		return nil, nil, fmt.Errorf("scripts/browser: %w", err)
+		return nil, nil, err
 	}
-	path := strings.TrimSpace(string(found))
 	allocator, end := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("user-data-dir", filepath.Join(dir, "browser")),

@@ -16,6 +16,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sekisho/tests/npm"
 )
 
 // suites are the official ones, by the names that tests/interop/conformance/package.json gives them.
@@ -34,11 +36,7 @@ func TestAuthorizationSuites(t *testing.T) {
 	if !*oauth {
 		t.Skip("there is no OAuth door: give -oauth")
 	}
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	installed, err := script(root, "npm-install", "conformance")
+	installed, err := npm.Install("conformance")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +44,11 @@ func TestAuthorizationSuites(t *testing.T) {
 	person := newPerson(t, service.key(t, roomy))
 	var ran, others strings.Builder
 	for _, name := range suites {
-		s := suite{filepath.Join(installed, "node_modules", name)}
-		version := s.version(t)
+		s := suite{filepath.Join(installed.Modules, name)}
+		version, err := installed.Version(name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		listed := s.list(t)
 		for _, scenario := range listed[testsServer] {
 			if strings.Contains(scenario.name, "auth") {
@@ -86,17 +87,8 @@ func TestAuthorizationSuites(t *testing.T) {
 // suite is where the package of one is installed.
 type suite struct{ dir string }
 
-func (s suite) version(t *testing.T) string {
-	raw, err := os.ReadFile(filepath.Join(s.dir, "package.json"))
-	var manifest struct{ Version string }
-	if err := errors.Join(err, json.Unmarshal(raw, &manifest)); err != nil {
-		t.Fatal(err)
-	}
-	return manifest.Version
-}
-
 func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
-	command := exec.CommandContext(ctx, shared.npm.node, append([]string{filepath.Join(s.dir, "dist", "index.js")}, args...)...)
+	command := exec.CommandContext(ctx, shared.packages.Node(), append([]string{filepath.Join(s.dir, "dist", "index.js")}, args...)...)
 	command.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
 	return command
 }

@@ -19,10 +19,10 @@ const inspectorFile = "node_modules/@modelcontextprotocol/inspector/clients/laun
 
 // inspector is the MCP Inspector's command line: a process and a connection per operation.
 type inspector struct {
-	npm  npm
-	home string
-	era  string
-	at   endpoint
+	packages packages
+	home     string
+	era      string
+	at       endpoint
 }
 
 // Exit codes of the Inspector, as its documentation has them.
@@ -33,9 +33,9 @@ const (
 
 // newInspector gives it a home of its own: it keeps a file there that several at once would
 // fight over.
-func (n npm) newInspector(_ context.Context, era string) (client, error) {
-	home, err := os.MkdirTemp(n.dir, "inspector")
-	return &inspector{npm: n, home: home, era: era}, err
+func (p packages) newInspector(_ context.Context, era string) (client, error) {
+	home, err := os.MkdirTemp(p.dir, "inspector")
+	return &inspector{packages: p, home: home, era: era}, err
 }
 
 // run returns the result that is printed. When there is none, the error has the message
@@ -47,7 +47,7 @@ func (c *inspector) run(ctx context.Context, args ...string) (json.RawMessage, e
 	for name := range c.at.header {
 		args = append(args, "--header", name+": "+c.at.header.Get(name))
 	}
-	command := c.npm.command(ctx, c.home, inspectorFile, args...)
+	command := c.packages.command(ctx, c.home, inspectorFile, args...)
 	if c.at.browser != "" {
 		// Each operation is a process of its own, which finds the tokens of the one before in a file.
 		command.Env = append(append(command.Env, opens(c.at)...), "MCP_INSPECTOR_SECRET_STORE=file")

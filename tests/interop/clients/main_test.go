@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,9 +39,9 @@ func (y *topology) isDefault() bool { return *y == topology{"proxy", "rest"} }
 // world is what all tests share; it is set once, before them.
 type world struct {
 	// binary is the program under test.
-	binary program.Program
-	npm    npm
-	rows   []row
+	binary   program.Program
+	packages packages
+	rows     []row
 	// browser is the context of the running browser, if the OAuth door is open.
 	browser context.Context
 }
@@ -53,41 +50,16 @@ var shared world
 
 func TestMain(m *testing.M) {
 	flag.Var(&served, "topology", "how /mcp is served, as DISPATCH/DOOR, such as direct/http")
-	flag.Parse()
-	code, err := prepare(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	program.Main(m, &shared.binary, prepare)
 }
 
-func prepare(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "sekisho-clients")
-	if err != nil {
-		return 1, err
+func prepare(dir string) (end func(), err error) {
+	if shared.packages, err = newPackages(dir); err != nil {
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		return 1, err
+	if shared.rows, err = rows(shared.packages); err != nil || !*oauth {
+		return func() {}, err
 	}
-	if shared.binary, err = program.Build(dir); err != nil {
-		return 1, err
-	}
-	if shared.npm, err = newNPM(root, dir); err != nil {
-		return 1, err
-	}
-	if shared.rows, err = rows(shared.npm); err != nil {
-		return 1, err
-	}
-	if *oauth {
-		browser, stop, err := chromium.Start(dir)
-		if err != nil {
-			return 1, err
-		}
-		defer stop()
-		shared.browser = browser
-	}
-	return m.Run(), nil
+	shared.browser, end, err = chromium.Start(dir)
+	return end, err
 }

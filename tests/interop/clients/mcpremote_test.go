@@ -24,8 +24,8 @@ type mcpRemote struct {
 }
 
 // newMCPRemote starts it with --protocol mode, for a host that speaks version.
-func (n npm) newMCPRemote(ctx context.Context, mode, version string) (client, error) {
-	home, err := os.MkdirTemp(n.dir, "mcp-remote")
+func (p packages) newMCPRemote(ctx context.Context, mode, version string) (client, error) {
+	home, err := os.MkdirTemp(p.dir, "mcp-remote")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (n npm) newMCPRemote(ctx context.Context, mode, version string) (client, er
 		for name := range at.header {
 			args = append(args, "--header", name+":"+at.header.Get(name))
 		}
-		command := n.command(ctx, home, mcpRemoteFile, args...)
+		command := p.command(ctx, home, mcpRemoteFile, args...)
 		command.Env = append(command.Env, opens(at)...)
 		c.stderr = &tail{}
 		command.Stderr = c.stderr

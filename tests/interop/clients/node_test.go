@@ -15,67 +15,41 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sekisho/tests/npm"
 )
 
-// npm is where the pinned packages are and what runs them.
-type npm struct {
-	// node is the program; dir holds node_modules and driver.mjs.
-	node, dir string
+// packages bring the clients. dir holds a link to them and driver.mjs: a module finds packages from
+// where it lies itself.
+type packages struct {
+	npm.Packages
+	dir string
 }
 
-// newNPM installs what package-lock.json pins, if it is not there, and makes a directory of
-// the test's own around it: a module finds packages from where it lies itself.
-func newNPM(root, dir string) (npm, error) {
-	node, err := script(root, "node")
+func newPackages(dir string) (packages, error) {
+	installed, err := npm.Install("clients")
 	if err != nil {
-		return npm{}, err
-	}
-	installed, err := script(root, "npm-install", "clients")
-	if err != nil {
-		return npm{}, err
+		return packages{}, err
 	}
 	driver, err := os.ReadFile("driver.mjs")
 	if err != nil {
-		return npm{}, err
+		return packages{}, err
 	}
-	n := npm{node: filepath.Join(node, "node"), dir: dir}
-	return n, errors.Join(
-		os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(dir, "node_modules")),
+	return packages{installed, dir}, errors.Join(
+		os.Symlink(installed.Modules, filepath.Join(dir, "node_modules")),
 		os.WriteFile(filepath.Join(dir, "driver.mjs"), driver, 0o600),
 		os.Mkdir(filepath.Join(dir, "home"), 0o700),
 	)
 }
 
-// script runs one of the project's and returns what it prints.
-func script(root, name string, args ...string) (string, error) {
-	command := exec.Command(filepath.Join(root, "scripts", name), args...)
-	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("scripts/%s: %w", name, err)
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
-// version of an installed package.
-func (n npm) version(name string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(n.dir, "node_modules", name, "package.json"))
-	if err != nil {
-		return "", err
-	}
-	var manifest struct{ Version string }
-	err = json.Unmarshal(text, &manifest)
-	return manifest.Version, err
-}
-
 // command runs a file of the directory. What a client writes at home goes into home, and the
 // environment's proxies don't stand between it and 127.0.0.1.
-func (n npm) command(ctx context.Context, home, file string, args ...string) *exec.Cmd {
-	command := exec.CommandContext(ctx, n.node, append([]string{filepath.Join(n.dir, file)}, args...)...)
+func (p packages) command(ctx context.Context, home, file string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, p.Node(), append([]string{filepath.Join(p.dir, file)}, args...)...)
 	command.WaitDelay = 10 * time.Second
 	command.Env = append(os.Environ(), "HOME="+home, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
 		// Most of a run is the start of Node.
-		"NODE_COMPILE_CACHE="+filepath.Join(n.dir, "compiled"),
+		"NODE_COMPILE_CACHE="+filepath.Join(p.dir, "compiled"),
 		// A person at a terminal is asked to log in; it is the refusal of that which is looked at.
 		"MCP_AUTO_OPEN_ENABLED=true", "MCP_INSPECTOR_SECRET_STORE=memory")
 	return command
@@ -98,8 +72,8 @@ type typeScript struct {
 	stderr  *tail
 }
 
-func (n npm) newTypeScript(ctx context.Context, sdk, mode string) (client, error) {
-	c := &typeScript{process: n.command(ctx, n.dir, "driver.mjs", sdk, mode), stderr: &tail{}}
+func (p packages) newTypeScript(ctx context.Context, sdk, mode string) (client, error) {
+	c := &typeScript{process: p.command(ctx, p.dir, "driver.mjs", sdk, mode), stderr: &tail{}}
 	c.process.Stderr = c.stderr
 	var errIn, errOut error
 	var out io.Reader

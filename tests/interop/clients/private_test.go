@@ -16,7 +16,7 @@ func TestPrivateLists(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), stepTime)
 			defer cancel()
-			host, err := shared.npm.newTypeScript(ctx, "@modelcontextprotocol/client", mode)
+			host, err := shared.packages.newTypeScript(ctx, "@modelcontextprotocol/client", mode)
 			if err != nil {
 				t.Fatal(err)
 			}

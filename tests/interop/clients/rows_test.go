@@ -20,16 +20,16 @@ const (
 var versions = []string{newest, last, "2025-06-18", "2025-03-26"}
 
 // rows are all clients with the versions that each can be made to speak.
-func rows(n npm) ([]row, error) {
-	inspectors, err := inspectorRows(n)
+func rows(p packages) ([]row, error) {
+	inspectors, err := inspectorRows(p)
 	if err != nil {
 		return nil, err
 	}
-	sdks, err := typeScriptRows(n)
+	sdks, err := typeScriptRows(p)
 	if err != nil {
 		return nil, err
 	}
-	bridges, err := mcpRemoteRows(n)
+	bridges, err := mcpRemoteRows(p)
 	if err != nil {
 		return nil, err
 	}
@@ -37,25 +37,25 @@ func rows(n npm) ([]row, error) {
 	return append(append(append(inspectors, sdks...), bridges...), clients...), err
 }
 
-func inspectorRows(n npm) ([]row, error) {
-	version, err := n.version("@modelcontextprotocol/inspector")
+func inspectorRows(p packages) ([]row, error) {
+	version, err := p.Version("@modelcontextprotocol/inspector")
 	var all []row
 	for _, r := range []row{{mode: "legacy", protocol: last}, {mode: "auto", protocol: newest}, {mode: "modern", protocol: newest}} {
 		r.name = "Inspector CLI " + version
 		r.checksNames, r.hidesProgress, r.logsIn, r.signsIn = true, true, always, true
-		r.start = func(ctx context.Context) (client, error) { return n.newInspector(ctx, r.mode) }
+		r.start = func(ctx context.Context) (client, error) { return p.newInspector(ctx, r.mode) }
 		all = append(all, r)
 	}
 	return all, err
 }
 
-func typeScriptRows(n npm) ([]row, error) {
+func typeScriptRows(p packages) ([]row, error) {
 	var all []row
 	add := func(sdk string, r row) error {
-		version, err := n.version(sdk)
+		version, err := p.Version(sdk)
 		r.name = "TypeScript SDK " + version
 		r.logsIn, r.signsIn = configured, true
-		r.start = func(ctx context.Context) (client, error) { return n.newTypeScript(ctx, sdk, r.mode) }
+		r.start = func(ctx context.Context) (client, error) { return p.newTypeScript(ctx, sdk, r.mode) }
 		all = append(all, r)
 		return err
 	}
@@ -70,13 +70,13 @@ func typeScriptRows(n npm) ([]row, error) {
 	)
 }
 
-func mcpRemoteRows(n npm) ([]row, error) {
-	version, err := n.version("mcp-remote")
+func mcpRemoteRows(p packages) ([]row, error) {
+	version, err := p.Version("mcp-remote")
 	var all []row
 	add := func(mode, host string) {
 		all = append(all, row{
 			name: "mcp-remote " + version, mode: fmt.Sprintf("%s, host %s", mode, host), protocol: host, logsIn: always, signsIn: true,
-			start: func(ctx context.Context) (client, error) { return n.newMCPRemote(ctx, mode, host) },
+			start: func(ctx context.Context) (client, error) { return p.newMCPRemote(ctx, mode, host) },
 		})
 	}
 	for _, host := range versions[1:] {

@@ -22,7 +22,7 @@ import (
 type host struct {
 	// id is the client's in the printed configuration; pkg the package that brings the program.
 	id, name, pkg, program string
-	argv                   func(npm) []string
+	argv                   func(packages) []string
 	env                    func(ground) []string
 	// setup are commands, and prepare changes files, after the configuration was pasted.
 	setup   func(ground) [][]string
@@ -91,7 +91,7 @@ type client struct{ ID, Name, Where, Text string }
 func (h host) play(t *testing.T, g ground, printed client, out *bytes.Buffer) error {
 	// A person would have the program on the PATH.
 	var line strings.Builder
-	for _, word := range h.argv(shared.npm) {
+	for _, word := range h.argv(shared.packages) {
 		fmt.Fprintf(&line, " '%s'", word)
 	}
 	program := filepath.Join(g.home, "bin", h.program)
@@ -135,7 +135,7 @@ func (h host) command(t *testing.T, g ground, out *bytes.Buffer, argv ...string)
 	run.Dir = g.work
 	run.Stdout, run.Stderr = out, out
 	run.Env = append([]string{
-		"HOME=" + g.home, "TMPDIR=" + filepath.Join(g.home, "tmp"), "PATH=" + filepath.Join(g.home, "bin") + ":" + shared.npm.node + ":" + os.Getenv("PATH"),
+		"HOME=" + g.home, "TMPDIR=" + filepath.Join(g.home, "tmp"), "PATH=" + filepath.Join(g.home, "bin") + ":" + shared.packages.Bin + ":" + os.Getenv("PATH"),
 		"LANG=C.UTF-8", "TERM=dumb", "CI=1", "NODE_COMPILE_CACHE=" + filepath.Join(shared.dir, "compiled"),
 		// Nothing but the loopback is reached: elsewhere is a proxy that nobody serves.
 		"HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9",

@@ -13,7 +13,7 @@ import (
 var hosts = []host{
 	{
 		id: "claude-code", name: "Claude Code", pkg: "@anthropic-ai/claude-code", program: "claude",
-		argv: func(n npm) []string { return n.native("@anthropic-ai/claude-code-{platform}/claude") },
+		argv: func(p packages) []string { return p.native("@anthropic-ai/claude-code-{platform}/claude") },
 		env: func(g ground) []string {
 			env := []string{
 				"ANTHROPIC_BASE_URL=" + g.model, "ANTHROPIC_API_KEY=x", "DISABLE_AUTOUPDATER=1",
@@ -28,7 +28,7 @@ var hosts = []host{
 	},
 	{
 		id: "codex", name: "Codex CLI", pkg: "@openai/codex", program: "codex",
-		argv: func(n npm) []string { return n.javaScript("@openai/codex/bin/codex.js") },
+		argv: func(p packages) []string { return p.javaScript("@openai/codex/bin/codex.js") },
 		env:  func(g ground) []string { return []string{"MODEL_KEY=x"} },
 		prepare: func(g ground) {
 			file := filepath.Join(g.home, ".codex", "config.toml")
@@ -47,7 +47,7 @@ var hosts = []host{
 	},
 	{
 		id: "gemini-cli", name: "Gemini CLI", pkg: "@google/gemini-cli", program: "gemini",
-		argv: func(n npm) []string { return n.javaScript("@google/gemini-cli/bundle/gemini.js") },
+		argv: func(p packages) []string { return p.javaScript("@google/gemini-cli/bundle/gemini.js") },
 		env: func(g ground) []string {
 			return []string{
 				"GOOGLE_GEMINI_BASE_URL=" + g.model, "GEMINI_API_KEY=x", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false",
@@ -66,7 +66,7 @@ var hosts = []host{
 	},
 	{
 		id: "opencode", name: "opencode", pkg: "opencode-linux-x64", program: "opencode",
-		argv: func(n npm) []string { return n.native("opencode-{platform}/bin/opencode") },
+		argv: func(p packages) []string { return p.native("opencode-{platform}/bin/opencode") },
 		env: func(g ground) []string {
 			return []string{
 				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_SHARE=1",
@@ -93,7 +93,7 @@ var hosts = []host{
 	},
 	{
 		id: "copilot-cli", name: "GitHub Copilot CLI", pkg: "@github/copilot", program: "copilot",
-		argv: func(n npm) []string { return n.native("@github/copilot-{platform}/copilot") },
+		argv: func(p packages) []string { return p.native("@github/copilot-{platform}/copilot") },
 		env: func(g ground) []string {
 			return []string{
 				"COPILOT_PROVIDER_BASE_URL=" + g.model + "/v1", "COPILOT_PROVIDER_API_KEY=x", "COPILOT_MODEL=" + modelName,
@@ -107,7 +107,7 @@ var hosts = []host{
 	},
 	{
 		id: "qwen-code", name: "Qwen Code", pkg: "@qwen-code/qwen-code", program: "qwen",
-		argv: func(n npm) []string { return n.javaScript("@qwen-code/qwen-code/cli-entry.js") },
+		argv: func(p packages) []string { return p.javaScript("@qwen-code/qwen-code/cli-entry.js") },
 		env: func(g ground) []string {
 			return []string{"OPENAI_BASE_URL=" + g.model + "/v1", "OPENAI_API_KEY=x", "OPENAI_MODEL=" + modelName}
 		},
@@ -123,7 +123,7 @@ var hosts = []host{
 	},
 	{
 		id: "cline", name: "Cline CLI", pkg: "@cline/cli-linux-x64", program: "cline",
-		argv: func(n npm) []string { return n.native("@cline/cli-{platform}/bin/cline") },
+		argv: func(p packages) []string { return p.native("@cline/cli-{platform}/bin/cline") },
 		env:  func(g ground) []string { return []string{"CLINE_TELEMETRY_DISABLED=1", "DO_NOT_TRACK=1"} },
 		setup: func(g ground) [][]string {
 			return [][]string{{"auth", "--provider", "openai", "--apikey", "x", "--baseurl", g.model + "/v1", "--modelid", modelName}}
@@ -135,7 +135,7 @@ var hosts = []host{
 	},
 	{
 		id: "continue", name: "Continue CLI", pkg: "@continuedev/cli", program: "cn",
-		argv: func(n npm) []string { return n.javaScript("@continuedev/cli/dist/cn.js") },
+		argv: func(p packages) []string { return p.javaScript("@continuedev/cli/dist/cn.js") },
 		env: func(g ground) []string {
 			return []string{"CONTINUE_TELEMETRY_ENABLED=0", "CONTINUE_CLI_ENABLE_TELEMETRY=0", "CONTINUE_CLI_AUTO_UPDATED=1"}
 		},

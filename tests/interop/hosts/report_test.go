@@ -59,7 +59,7 @@ func (r *report) add(t *testing.T, h host, k talk) {
 	if len(k.outcomes) == 0 || k.outcomes[0].name != conversations[0].scenarios[0].name {
 		return
 	}
-	version, err := shared.npm.version(h.pkg)
+	version, err := shared.packages.Version(h.pkg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,22 +24,6 @@ const (
 	Most     = "functions/internal/money/worstcase/most.json"
 )
 
-// Root returns the top of the repository that the working directory is in.
-func Root() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for start := dir; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod above %s", start)
-		}
-	}
-}
-
 // Checkout copies what Terraform reads of the repository at root into dir, so that a test
 // leaves no state behind and can change a file.
 func Checkout(root, dir string) error {

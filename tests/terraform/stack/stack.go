@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/gruntwork-io/terratest/modules/logger"
 	"github.com/gruntwork-io/terratest/modules/terraform"
+
+	"sekisho/tests/repository"
 )
 
 // Stack is one environment of a checkout, and the cloud that it is applied to.
@@ -21,9 +22,8 @@ type Stack struct {
 
 // Where says what to apply, and where to.
 type Where struct {
-	// Root is the top of the repository; Checkout a copy of it, and Env a directory in the
-	// copy, such as envs/dev.
-	Root, Checkout, Env string
+	// Checkout is a copy of the repository, and Env a directory in it, such as envs/dev.
+	Checkout, Env string
 	// Cloud are environment variables that lead Terraform to a cloud.
 	Cloud map[string]string
 	// Variables are those of Env.
@@ -37,9 +37,8 @@ func New(w Where) (*Stack, error) {
 		return nil, err
 	}
 	config := filepath.Join(dir, ".terraformrc")
-	write := exec.Command(filepath.Join(w.Root, "scripts", "terraform-test"), "--cli-config", config)
-	if out, err := write.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("scripts/terraform-test --cli-config: %w: %s", err, out)
+	if _, err := repository.Script("terraform-test", "--cli-config", config); err != nil {
+		return nil, err
 	}
 	environment := map[string]string{
 		"TF_CLI_CONFIG_FILE": config,
@@ -73,6 +72,15 @@ func (s *Stack) With(variables map[string]any) *Stack {
 	return &other
 }
 
+// Unrefreshed is the same stack, planned and destroyed by what its state says: for when nothing has
+// changed since, or whether it has is not the question. A refresh takes most of a plan.
+func (s *Stack) Unrefreshed() *Stack {
+	other := *s
+	unread := []string{"-refresh=false"}
+	other.options.ExtraArgs.Plan, other.options.ExtraArgs.Apply, other.options.ExtraArgs.Destroy = unread, unread, unread
+	return &other
+}
+
 // Init links the provider, or downloads it where the machine has none. That is the one step
 // that may reach a network, so the proxy that is not there stays out of it.
 func (s *Stack) Init(t testing.TB, ctx context.Context) error {
@@ -102,6 +110,14 @@ func (s *Stack) PlanText(t testing.TB, ctx context.Context) (string, error) {
 // Apply applies the plan that was kept.
 func (s *Stack) Apply(t testing.TB, ctx context.Context) error {
 	_, err := terraform.ApplyContextE(t, ctx, &s.options)
+	return err
+}
+
+// PlanAndApply is both in one command, for a plan that nobody looks at.
+func (s *Stack) PlanAndApply(t testing.TB, ctx context.Context) error {
+	unplanned := s.options
+	unplanned.PlanFilePath = ""
+	_, err := terraform.ApplyContextE(t, ctx, &unplanned)
 	return err
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"sekisho/functions/internal/account"
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/grant"
@@ -116,10 +117,14 @@ func TestEmulatorCountsParallelAddsOnce(t *testing.T) {
 	}
 }
 
+// TestStore is the contract of a store, with the double at hand: whatever it sends of a counter, moto and
+// the double answer alike. That requests go one at a time loses nothing, since moto answers them so.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) func() store.Store {
-		names := freshTables(t)
-		return func() store.Store { return patient(New(clientOver(t, http.DefaultTransport), names)) }
+		names, wire := freshTables(t), &both{t: t, double: dynamotest.New()}
+		return func() store.Store {
+			return agreeing{patient(New(clientOver(t, http.DefaultTransport), names)), patient(New(clientOver(t, wire), names)).Usage()}
+		}
 	})
 }
 

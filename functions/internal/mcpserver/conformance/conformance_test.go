@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"sekisho/functions/internal/laptop"
+	"sekisho/tests/npm"
 )
 
 var update = flag.Bool("update", false, "write the tables under testdata")
@@ -40,15 +41,18 @@ func TestConformance(t *testing.T) {
 			}
 		}
 	}
+	suites, err := npm.Install("conformance")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range runs {
 		for _, door := range []string{laptop.DoorREST, laptop.DoorHTTP, laptop.DoorURL} {
 			t.Run(r.name+"_"+door, func(t *testing.T) {
 				t.Parallel() // the suites mostly wait
-				dir := suiteDir(t, r.suite)
-				if v := suiteVersion(t, dir); !strings.HasPrefix(r.name, v) {
-					t.Fatalf("version %s of the suite is installed", v)
+				if v, err := suites.Version(r.suite); err != nil || !strings.HasPrefix(r.name, v) {
+					t.Fatalf("version %s of the suite is installed: %v", v, err)
 				}
-				found := r.do(t, dir, startLayer(t, door))
+				found := r.do(t, suites, startLayer(t, door))
 				v := judge(r.name, found, expected)
 				for _, complaint := range v.complaints {
 					t.Error(complaint)

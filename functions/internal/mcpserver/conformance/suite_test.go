@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sekisho/tests/npm"
 )
 
 // run is one way to run a suite.
@@ -68,47 +70,16 @@ func (s scenario) failures() map[string]string {
 	return failed
 }
 
-// root is the repository's.
-const root = "../../../.."
-
-// script runs one of scripts/ and returns the line that it prints.
-func script(t *testing.T, name string, args ...string) string {
-	command := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", name), args...)
-	command.Stderr = t.Output()
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("scripts/%s: %v", name, err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// suiteDir is where the package of a suite is installed.
-func suiteDir(t *testing.T, suite string) string {
-	return filepath.Join(script(t, "npm-install", "conformance"), "node_modules", suite)
-}
-
-func suiteVersion(t *testing.T, dir string) string {
-	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest struct{ Version string }
-	if err := json.Unmarshal(raw, &manifest); err != nil || manifest.Version == "" {
-		t.Fatalf("no version in %s: %v", raw, err)
-	}
-	return manifest.Version
-}
-
 // timeLimit of one run, which takes seconds: a suite waits up to 30 s for each answer.
 const timeLimit = 5 * time.Minute
 
 // do lets the suite test the endpoint. That checks fail is a finding and no error here.
-func (r run) do(t *testing.T, dir, endpoint string) report {
+func (r run) do(t *testing.T, suites npm.Packages, endpoint string) report {
 	ctx, cancel := context.WithTimeout(t.Context(), timeLimit)
 	defer cancel()
 	results := t.TempDir()
-	args := append([]string{filepath.Join(dir, "dist", "index.js"), "server", "--url", endpoint, "--output-dir", results}, r.options...)
-	command := exec.CommandContext(ctx, filepath.Join(script(t, "node"), "node"), args...)
+	args := append([]string{filepath.Join(suites.Modules, r.suite, "dist", "index.js"), "server", "--url", endpoint, "--output-dir", results}, r.options...)
+	command := exec.CommandContext(ctx, suites.Node(), args...)
 	command.Dir = results
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out

@@ -56,10 +56,10 @@ func TestMeasured(t *testing.T) {
 			got.Kinds[kind.String()] = w.measure(kind, n)
 		}
 		w.durationsTo(got.LaptopMS, via)
-		if unknown := w.wire.Uncounted(); len(unknown) > 0 {
+		if unknown := w.Wire.Uncounted(); len(unknown) > 0 {
 			t.Errorf("%s: requests to DynamoDB that were not counted: %v", via, unknown)
 		}
-		t.Logf("%s: the largest item has %d bytes", via, w.wire.Largest())
+		t.Logf("%s: the largest item has %d bytes", via, w.Wire.Largest())
 	}
 	total := int64(0)
 	for _, counts := range got.Kinds {
@@ -122,8 +122,8 @@ func (w *world) measure(kind cost.Kind, n int) cost.Counts {
 func (w *world) count(n int, burst bool, do func() int64) cost.Counts {
 	w.t.Helper()
 	before := w.invocations()
-	w.wire.Take()
-	atDoor, billed, accessBytes, logBytes := w.atDoor.Load(), w.access.billed.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
+	w.Wire.Take()
+	atDoor, billed, accessBytes, logBytes := w.AtDoor.Load(), w.access.billed.Load(), w.access.bytes.Load(), w.logs.bytes.Load()
 	c := cost.Counts{Calls: int64(n), Invocations: map[string]int64{}}
 	w.settle.set(burst)
 	for range n {
@@ -136,9 +136,9 @@ func (w *world) count(n int, burst bool, do func() int64) cost.Counts {
 	}
 	w.settle.set(false)
 	w.flush()
-	c.ReadUnits, c.WriteUnits = w.wire.Take().Units()
+	c.ReadUnits, c.WriteUnits = w.Wire.Take().Units()
 	c.BilledRequests, c.AccessLogBytes = w.access.billed.Load()-billed, w.access.bytes.Load()-accessBytes
-	c.HTTPRequests = w.atDoor.Load() - atDoor
+	c.HTTPRequests = w.AtDoor.Load() - atDoor
 	c.FunctionLogBytes = w.logs.bytes.Load() - logBytes
 	for name, now := range w.invocations() {
 		if d := now - before[name]; d > 0 {
@@ -170,7 +170,7 @@ func (w *world) one(kind cost.Kind, key, code string) (size int64) {
 // flush waits until settle has everything.
 func (w *world) flush() {
 	w.t.Helper()
-	if err := w.laptop.Flush(w.t.Context()); err != nil {
+	if err := w.Flush(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
 }

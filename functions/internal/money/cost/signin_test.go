@@ -64,7 +64,7 @@ func (w *world) signIn(key string) (refresh string, size int64) {
 	challenge := sha256.Sum256([]byte(verifier))
 	page, _ := send("GET", "/authorize?"+url.Values{
 		"response_type": {"code"}, "client_id": {hostID}, "redirect_uri": {hostRedirect}, "state": {"a-state-of-the-host"}, "scope": {"mcp"},
-		"resource": {w.door + "/mcp"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+		"resource": {w.Door + "/mcp"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
 	}.Encode(), nil, http.StatusOK)
 	form := url.Values{}
 	for _, field := range hiddenField.FindAllStringSubmatch(page, -1) {
@@ -82,7 +82,7 @@ func (w *world) signIn(key string) (refresh string, size int64) {
 		w.t.Fatalf("the page leads to %q: %v", header.Get("Location"), err)
 	}
 	refresh, bytes := w.token(url.Values{
-		"grant_type": {"authorization_code"}, "code": {back.Query().Get("code")}, "redirect_uri": {hostRedirect}, "code_verifier": {verifier}, "resource": {w.door + "/mcp"},
+		"grant_type": {"authorization_code"}, "code": {back.Query().Get("code")}, "redirect_uri": {hostRedirect}, "code_verifier": {verifier}, "resource": {w.Door + "/mcp"},
 	})
 	return refresh, size + bytes
 }
@@ -104,7 +104,7 @@ func (w *world) token(form url.Values) (refresh string, size int64) {
 // atOAuthDoor sends a request as a browser does that stays on the page, or a host.
 func (w *world) atOAuthDoor(method, path string, form url.Values, want int) (body string, header http.Header, size int64) {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), method, w.door+path, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(w.t.Context(), method, w.Door+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func (w *world) atOAuthDoor(method, path string, form url.Values, want int) (bod
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	if strings.HasPrefix(path, "/authorize") {
-		request.Header.Set("Origin", w.door)
+		request.Header.Set("Origin", w.Door)
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	stays := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -24,7 +24,7 @@ func (w *world) visits(n int) map[cost.Visit]cost.Counts {
 	key := w.key(plentiful, "visitor")
 	for range 13 {
 		w.call(cost.REST, key, "1000001")
-		w.clock.Store(w.now().AddDate(0, 1, 0).UnixMilli())
+		w.Pass(w.Now().AddDate(0, 1, 0).Sub(w.Now()))
 	}
 	page := w.fetch("/", "", "")
 	api := ""
@@ -65,7 +65,7 @@ type fetched struct {
 // fetch gets something as a browser does, compressed.
 func (w *world) fetch(path, key, tag string) fetched {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.base+"/"+strings.TrimPrefix(path, "/"), nil)
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.REST+"/"+strings.TrimPrefix(path, "/"), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

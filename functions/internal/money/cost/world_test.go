@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -17,44 +14,26 @@ import (
 	"testing"
 	"time"
 
-	sdkratelimit "github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"sekisho/functions/internal/account"
-	"sekisho/functions/internal/aws/dynamo"
-	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/boot"
-	"sekisho/functions/internal/contract"
 	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/grant"
 	"sekisho/functions/internal/laptop"
-	"sekisho/functions/internal/laptop/apigateway"
 	"sekisho/functions/internal/laptop/lambda"
+	"sekisho/functions/internal/laptop/laptoptest"
 	"sekisho/functions/internal/money/cost"
 	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
-	"sekisho/tests/awsfake/tables"
 )
 
 // world is the whole service over DynamoDB in one topology, instrumented to count everything that
 // AWS bills.
 type world struct {
 	t *testing.T
-	// base is where the REST API is; door is where /mcp is.
-	base, door string
-	laptop     *laptop.Service
-	grants     grant.Store // bypasses the counting
-	ring       account.Keyring
-	wire       *dynamotest.Wire
-	access     accessLog
-	logs       functionLogs
-	// atDoor counts the requests to the HTTP API.
-	atDoor atomic.Int64
+	*laptoptest.Service
+	access accessLog
+	logs   functionLogs
 	settle gate
-	// clock stands still unless a test moves it, so that caches of a few seconds don't
-	// depend on how fast this machine is.
-	clock atomic.Int64
 
 	mu        sync.Mutex
 	durations map[string][]time.Duration
@@ -114,108 +93,25 @@ const (
 func newWorld(t *testing.T, via cost.Via) *world {
 	t.Helper()
 	w := &world{t: t, durations: map[string][]time.Duration{}}
-	w.clock.Store(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).UnixMilli())
-	w.wire = &dynamotest.Wire{Beside: client(t, http.DefaultTransport)}
-	name := strings.ReplaceAll(string(via), " ", "-")
-	tableNames := dynamo.Tables{Accounts: "accounts-" + name, Usage: "usage-" + name}
-	if err := tables.Create(t.Context(), w.wire.Beside, tableNames.Accounts, tableNames.Usage); err != nil {
-		t.Fatal(err)
+	config := laptoptest.Config{
+		Endpoint: emulator.Endpoint(t), Name: strings.ReplaceAll(string(via), " ", "-"),
+		Plans:     account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)},
+		AccessLog: &w.access, Log: &w.logs, Wrap: w.timed,
 	}
-	store := dynamo.New(client(t, w.wire), tableNames)
-	plans := account.Plans{plentiful: usage.PerMonth(100_000), used1: usage.PerMonth(1)}
-	beside := dynamo.New(w.wire.Beside, tableNames)
-	w.ring = account.Keyring{Store: beside.Accounts(), Plans: plans, Now: w.now}
-	w.grants = beside.Grants()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	switch via {
+	case cost.DirectURL:
+		config.Door = laptop.DoorURL
+	case cost.DirectHTTP:
+		config.Door = laptop.DoorHTTP
+	case cost.OAuth:
+		config.Door, config.OAuthClients = laptop.DoorHTTP, hosts
 	}
-	w.base = "http://" + listener.Addr().String()
-	config := laptop.Config{
-		Gateway: apigateway.Config{Domain: listener.Addr().String(), Stage: "live", AccessLog: &w.access},
-		Stores:  store, Log: &w.logs, Now: w.now, Wrap: w.timed,
-	}
-	env := map[string]string{boot.Plans: plans.String()}
-	w.door = w.base
-	if via != cost.MCP {
-		w.openDoor(via, &config, env)
-	}
-	config.Functions = laptop.Defaults(env)
-	if via == cost.OAuth {
-		w.openOAuthDoor(&config)
-	}
-	w.laptop, err = laptop.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := w.laptop.Server()
-	go server.Serve(listener)
-	t.Cleanup(func() {
-		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := w.laptop.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	w.Service = laptoptest.Start(t, config)
 	return w
 }
 
-// openDoor has mcp dispatch calls itself, behind an HTTP API or a function URL.
-func (w *world) openDoor(via cost.Via, config *laptop.Config, env map[string]string) {
-	w.t.Helper()
-	api, err := contract.Default()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	dispatching, err := laptop.Dispatching(api, boot.Direct)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	maps.Copy(env, dispatching)
-	kind := laptop.DoorHTTP
-	if via == cost.DirectURL {
-		kind, env[boot.Streaming] = laptop.DoorURL, "true"
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if kind == laptop.DoorHTTP {
-			w.atDoor.Add(1)
-		}
-		w.laptop.Door().ServeHTTP(rw, r)
-	}))
-	w.t.Cleanup(server.Close)
-	w.door = server.URL
-	config.Door = &laptop.Door{Kind: kind, Domain: server.Listener.Addr().String(), RESTAddress: w.base}
-}
-
-// openOAuthDoor has mcp take tokens, by an HTTP API of its own.
-func (w *world) openOAuthDoor(config *laptop.Config) {
-	w.t.Helper()
-	api, err := contract.Default()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.atDoor.Add(1)
-		w.laptop.OAuth().ServeHTTP(rw, r)
-	}))
-	w.t.Cleanup(server.Close)
-	w.door = server.URL
-	config.OAuthDoor = &laptop.OAuthDoor{Domain: server.Listener.Addr().String()}
-	laptop.AddOAuth(config.Functions, api, map[string]string{boot.OAuthClients: hosts})
-}
-
-func client(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
-	return dynamodb.NewFromConfig(emulator.Config(t), func(o *dynamodb.Options) {
-		o.HTTPClient = &http.Client{Transport: transport}
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = sdkratelimit.None })
-	})
-}
-
-func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()).UTC() }
-
 // forget makes every instance forget its keys and denials.
-func (w *world) forget() { w.clock.Add((account.DefaultKeyCache + time.Second).Milliseconds()) }
+func (w *world) forget() { w.Pass(account.DefaultKeyCache + time.Second) }
 
 // timed records how long a function took in real time.
 func (w *world) timed(function string, handler lambda.Invoker) lambda.Invoker {
@@ -343,18 +239,18 @@ func (w *world) median(role string) int64 {
 
 func (w *world) key(plan, user string) string {
 	w.t.Helper()
-	secret, _ := w.newKey(plan, user)
+	secret, _ := w.NewKey(w.t, user, plan)
 	return secret
 }
 
 // credential is what a call by this way sends: a key, or a token that a host got with one.
 func (w *world) credential(via cost.Via, plan, user string) string {
 	w.t.Helper()
-	secret, key := w.newKey(plan, user)
+	secret, key := w.NewKey(w.t, user, plan)
 	if via != cost.OAuth {
 		return secret
 	}
-	_, pair, err := storetest.SignIn(w.t.Context(), w.grants, w.signsIn(key), w.now())
+	_, pair, err := storetest.SignIn(w.t.Context(), w.Store.Grants(), w.signsIn(key), w.Now())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -364,31 +260,19 @@ func (w *world) credential(via cost.Via, plan, user string) string {
 // signsIn is what a host asks for by the document of a client.
 func (w *world) signsIn(key account.Key) grant.Request {
 	return grant.Request{
-		KeyID: key.ID, Lasts: 90 * 24 * time.Hour, Resource: w.door + "/mcp",
+		KeyID: key.ID, Lasts: 90 * 24 * time.Hour, Resource: w.Door + "/mcp",
 		Client:   grant.Client{ID: "https://host.example.com/oauth/client.json", Name: "Host", Host: "host.example.com"},
 		Redirect: "https://host.example.com/oauth/callback", Challenge: strings.Repeat("c", 43),
 	}
-}
-
-func (w *world) newKey(plan, user string) (string, account.Key) {
-	w.t.Helper()
-	if _, err := w.ring.CreateUser(w.t.Context(), user, plan); err != nil {
-		w.t.Fatal(err)
-	}
-	secret, key, err := w.ring.CreateKey(w.t.Context(), user, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return secret.Reveal(), key
 }
 
 // call makes one call and returns the answer and its size in bytes.
 func (w *world) call(via cost.Via, key, postalCode string) (status int, body string, size int64) {
 	w.t.Helper()
 	method, path, content := "GET", "/v1/postal/"+postalCode, ""
-	base := w.base
+	base := w.REST
 	if via != cost.REST {
-		base, method, path = w.door, "POST", "/mcp"
+		base, method, path = w.Door, "POST", "/mcp"
 		content = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"postal.lookup","arguments":{"postal_code":"` + postalCode + `"}}}`
 	}
 	request, err := http.NewRequestWithContext(w.t.Context(), method, base+path, strings.NewReader(content))
@@ -430,7 +314,7 @@ func answerSize(t *testing.T, response *http.Response, body []byte) int64 {
 
 func (w *world) invocations() map[string]int64 {
 	byRole := map[string]int64{}
-	for name, counts := range w.laptop.Functions.Counts() {
+	for name, counts := range w.Functions.Counts() {
 		byRole[role(name)] += int64(counts.Invocations)
 	}
 	return byRole
