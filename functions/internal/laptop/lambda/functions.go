@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -228,13 +229,13 @@ func (fs *Functions) Invoke(name string, payload []byte, limit time.Duration) ([
 	if err != nil {
 		return nil, err
 	}
-	done := make(chan outcome, 1)
+	ended := make(chan outcome, 1)
+	end := f.ending(ctx, cancel, func(o outcome) { ended <- o })
 	go func() {
 		defer fs.handlers.Done()
-		done <- f.run(ctx, payload, fs.log)
+		growStack()
+		end(f.run(ctx, payload, fs.log))
 	}()
-	ended := make(chan outcome, 1)
-	go func() { ended <- f.wait(ctx, cancel, done) }()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -306,23 +307,35 @@ type outcome struct {
 	err    error
 }
 
-// wait holds the function's place until the handler ends or its time is up, whichever comes
-// first.
-func (f *function) wait(ctx context.Context, cancel context.CancelFunc, done <-chan outcome) outcome {
-	defer cancel()
-	var o outcome
-	select {
-	case o = <-done:
-	case <-ctx.Done():
+// ending holds the function's place until the handler ends, when it calls end, or its time is up,
+// whichever comes first, and then says how the invocation ended.
+func (f *function) ending(ctx context.Context, cancel context.CancelFunc, say func(outcome)) (end func(outcome)) {
+	var once sync.Once
+	first := func(o outcome) {
+		if ctx.Err() != nil {
+			o = outcome{err: ErrTimedOut}
+		}
+		f.end(o.err)
+		if f.ended != nil {
+			f.ended(gateway.InvocationID(ctx), o.err)
+		}
+		say(o)
 	}
-	if ctx.Err() != nil {
-		o = outcome{err: ErrTimedOut}
+	late := context.AfterFunc(ctx, func() { once.Do(func() { first(outcome{}) }) })
+	return func(o outcome) {
+		late()
+		once.Do(func() { first(o) })
+		cancel()
 	}
-	f.end(o.err)
-	if f.ended != nil {
-		f.ended(gateway.InvocationID(ctx), o.err)
-	}
-	return o
+}
+
+// growStack gives a new goroutine at once the stack that most handlers come to need. Grown in steps,
+// each step copies a deeper stack.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // run calls the handler; a panic becomes an error, as a crashed process would.
