@@ -192,9 +192,11 @@ func (db *DB) Close() error { return errors.Join(db.write.Close(), db.read.Close
 // sooner. A write takes well under a millisecond.
 const busyTimeout = 10 * time.Second
 
+var errHeld = fmt.Errorf("another process held the database for %s", busyTimeout)
+
 // retry repeats do while another process holds the lock.
 func retry(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process held the database for %s", busyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, errHeld)
 	defer cancel()
 	for {
 		err := do(ctx)

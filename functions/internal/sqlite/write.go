@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -23,12 +24,13 @@ type writes struct {
 type write struct {
 	ctx context.Context
 	do  func(context.Context, *transaction) error
-	// ended is closed when the change was made, or failed with err.
+	// ended is closed when the change was made, or was not because of err.
 	ended chan struct{}
 	err   error
 }
 
-// errApart says that changes made together failed together, so that nothing is known of any one.
+// errApart says that changes made together failed together. Which of them is at fault shows when each
+// is made by itself.
 var errApart = errors.New("changes made together failed")
 
 // update runs do in a transaction that holds the write lock from the start, so that what it
@@ -47,22 +49,25 @@ func (db *DB) update(ctx context.Context, do func(context.Context, *transaction)
 	return w.err
 }
 
-// makeAll makes all changes that wait, unless another makes w first. An error means that w was not
-// tried.
+// makeAll makes all changes that wait, unless w was made meanwhile. Its error says why it took none.
 func (db *DB) makeAll(ctx context.Context, w *write) error {
 	if ok, err := db.writes.takeTurn(ctx, w.ended); !ok {
 		return err
 	}
 	defer db.writes.endTurn()
+	runtime.Gosched() // those who are about to join can do so
 	var together []*write
-	err := errApart // what the others hear if a change panics
+	failed := errApart
 	defer func() {
+		if len(together) > 0 {
+			_ = recover() // who panicked will do so again, in its own name
+		}
 		for _, w := range together {
-			w.end(err)
+			w.end(failed)
 		}
 	}()
-	// What is made for several must not end with the context of one.
-	err = transact(context.WithoutCancel(ctx), db.write, nil, func(ctx context.Context, tx *transaction) error {
+	// What is made for many must not end with the context of one.
+	err := transact(context.WithoutCancel(ctx), db.write, nil, func(ctx context.Context, tx *transaction) error {
 		together = db.writes.take()
 		for _, w := range together {
 			if w.err = context.Cause(w.ctx); w.err != nil {
@@ -74,13 +79,13 @@ func (db *DB) makeAll(ctx context.Context, w *write) error {
 		}
 		return nil
 	})
-	if len(together) == 0 {
-		return err
+	if err == nil {
+		failed = nil
 	}
-	if err != nil && len(together) > 1 {
-		err = errApart
+	if len(together) > 0 {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // makeOne makes a change in a transaction of its own.
@@ -92,7 +97,7 @@ func (db *DB) makeOne(ctx context.Context, do func(context.Context, *transaction
 	return transact(ctx, db.write, nil, do)
 }
 
-// end says how a change ended, unless that is known.
+// end tells the one who waits, who may already have an error of its own.
 func (w *write) end(err error) {
 	if w.err == nil {
 		w.err = err

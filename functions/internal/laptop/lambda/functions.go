@@ -233,7 +233,7 @@ func (fs *Functions) Invoke(name string, payload []byte, limit time.Duration) ([
 	end := f.ending(ctx, cancel, func(o outcome) { ended <- o })
 	go func() {
 		defer fs.handlers.Done()
-		growStack()
+		growStack(false)
 		end(f.run(ctx, payload, fs.log))
 	}()
 	timer := time.NewTimer(limit)
@@ -329,13 +329,15 @@ func (f *function) ending(ctx context.Context, cancel context.CancelFunc, say fu
 	}
 }
 
-// growStack gives a new goroutine at once the stack that most handlers come to need. Grown in steps,
-// each step copies a deeper stack.
+// growStack gives a new goroutine at once the stack that handlers come to need: growing it later, step
+// by step, takes longer the deeper the calls are. The frame has room in it even if nobody uses that.
 //
 //go:noinline
-func growStack() {
-	var room [12 << 10]byte
-	runtime.KeepAlive(&room)
+func growStack(use bool) {
+	if use {
+		var room [24 << 10]byte
+		runtime.KeepAlive(&room)
+	}
 }
 
 // run calls the handler; a panic becomes an error, as a crashed process would.
