@@ -208,9 +208,10 @@ func reason(err error) error {
 	return err
 }
 
-// collectLess has the garbage collector run a third as often as by default, since of some 40 MB then only
-// 10 are in use, and each run stops all calls for a moment. The limit keeps large bodies from growing the
-// heap in proportion. What the environment says of the collector goes before this.
+// collectLess lets garbage grow to three times the memory in use, which is some 10 MB, before it is
+// collected; Go's default is once. Each collection takes CPU from the calls and stops them all for a
+// moment. The limit keeps large bodies from multiplying memory the same way. The environment's own
+// settings of the collector win.
 func collectLess() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
@@ -383,7 +384,7 @@ func (c upCmd) functions(api *contract.API, env map[string]string) (map[string]l
 	return functions, nil
 }
 
-// usagePercent are the shares of a month whose crossing is told, as Terraform has them by default.
+// usagePercent are the shares of a month whose crossing is announced, as Terraform has them by default.
 const usagePercent = "80,100"
 
 // change sets what flags of the form FUNCTION=VALUE say.

@@ -58,8 +58,8 @@ func (p *pool) parse(ctx context.Context) error {
 	return nil
 }
 
-// QueryRowContext is that of sql.DB, but a frequent statement that is under way does not end with its
-// context: to watch that takes longer than the statement.
+// QueryRowContext is that of sql.DB. A frequent statement doesn't end with its context once it has
+// begun: watching the context would take longer than the statement.
 func (p *pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if s := p.parsed[query]; s != nil {
 		if ctx.Err() == nil {

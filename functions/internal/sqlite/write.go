@@ -13,7 +13,7 @@ import (
 // in one transaction: under load many changes share the cost of a commit, and nobody has to be woken
 // between one change and the next.
 type writes struct {
-	// turn holds one token for whoever writes. Who waits longest gets it next.
+	// turn holds one token for whoever writes. The caller that has waited longest gets it next.
 	turn chan struct{}
 
 	mu      sync.Mutex
@@ -29,8 +29,7 @@ type write struct {
 	err   error
 }
 
-// errApart says that changes made together failed together. Which of them is at fault shows when each
-// is made by itself.
+// errApart ends changes that failed together. Each is then made by itself, which shows whose fault it was.
 var errApart = errors.New("changes made together failed")
 
 // update runs do in a transaction that holds the write lock from the start, so that what it
@@ -55,12 +54,12 @@ func (db *DB) makeAll(ctx context.Context, w *write) error {
 		return err
 	}
 	defer db.writes.endTurn()
-	runtime.Gosched() // those who are about to join can do so
+	runtime.Gosched() // lets callers that are about to join do so
 	var together []*write
 	failed := errApart
 	defer func() {
 		if len(together) > 0 {
-			_ = recover() // who panicked will do so again, in its own name
+			_ = recover() // the change that panicked will do so again, by itself
 		}
 		for _, w := range together {
 			w.end(failed)
@@ -97,7 +96,7 @@ func (db *DB) makeOne(ctx context.Context, do func(context.Context, *transaction
 	return transact(ctx, db.write, nil, do)
 }
 
-// end tells the one who waits, who may already have an error of its own.
+// end reports the outcome, unless the change already has an error of its own.
 func (w *write) end(err error) {
 	if w.err == nil {
 		w.err = err
@@ -105,7 +104,7 @@ func (w *write) end(err error) {
 	close(w.ended)
 }
 
-// takeTurn waits for the turn; false if needless was closed, or with the error that ended ctx.
+// takeTurn waits for the turn. It is false if needless was closed meanwhile, or, with an error, if ctx ended.
 func (ws *writes) takeTurn(ctx context.Context, needless <-chan struct{}) (bool, error) {
 	select {
 	case ws.turn <- struct{}{}:
@@ -115,7 +114,7 @@ func (ws *writes) takeTurn(ctx context.Context, needless <-chan struct{}) (bool,
 		return false, context.Cause(ctx)
 	}
 	select {
-	case <-needless: // since both were possible
+	case <-needless: // select picks at random where both are ready
 		ws.endTurn()
 		return false, nil
 	default:

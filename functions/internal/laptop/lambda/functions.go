@@ -55,8 +55,8 @@ type Function struct {
 	// Reserved is the most invocations at once: Unreserved for no limit, 0 to switch the
 	// function off.
 	Reserved int
-	// Ended hears of the end of each invocation, by its ID, before its caller does; err says that it
-	// gave no answer. Nil: nobody does.
+	// Ended, if not nil, is called at the end of each invocation, with its ID, before the caller gets
+	// the answer; err says why there is none.
 	Ended func(invocation string, err error)
 }
 
@@ -307,9 +307,9 @@ type outcome struct {
 	err    error
 }
 
-// ending holds the function's place until the handler ends, when it calls end, or its time is up,
-// whichever comes first, and then says how the invocation ended.
-func (f *function) ending(ctx context.Context, cancel context.CancelFunc, say func(outcome)) (end func(outcome)) {
+// ending holds the function's place until the handler has ended, for which end is to be called, or its
+// time is up, whichever comes first. The invocation's outcome then goes to report.
+func (f *function) ending(ctx context.Context, cancel context.CancelFunc, report func(outcome)) (end func(outcome)) {
 	var once sync.Once
 	first := func(o outcome) {
 		if ctx.Err() != nil {
@@ -319,7 +319,7 @@ func (f *function) ending(ctx context.Context, cancel context.CancelFunc, say fu
 		if f.ended != nil {
 			f.ended(gateway.InvocationID(ctx), o.err)
 		}
-		say(o)
+		report(o)
 	}
 	late := context.AfterFunc(ctx, func() { once.Do(func() { first(outcome{}) }) })
 	return func(o outcome) {
@@ -329,8 +329,9 @@ func (f *function) ending(ctx context.Context, cancel context.CancelFunc, say fu
 	}
 }
 
-// growStack gives a new goroutine at once the stack that handlers come to need: growing it later, step
-// by step, takes longer the deeper the calls are. The frame has room in it even if nobody uses that.
+// growStack gives a new goroutine the stack that most handlers need, while there is next to nothing on
+// it to copy; otherwise it would grow in steps, deep within the handler. The frame includes room whether
+// it is used or not.
 //
 //go:noinline
 func growStack(use bool) {
