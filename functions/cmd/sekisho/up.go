@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,8 +208,20 @@ func reason(err error) error {
 	return err
 }
 
+// collectLess lets garbage grow to three times the memory in use, which is some 10 MB, before it is
+// collected; Go's default is once. Each collection takes CPU from the calls and stops them all for a
+// moment. The limit keeps large bodies from multiplying memory the same way. The environment's own
+// settings of the collector win.
+func collectLess() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(300)
+		debug.SetMemoryLimit(512 << 20)
+	}
+}
+
 // serve serves until ctx ends, and calls announce with the addresses when it is ready.
 func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, served laptop.Config, announce func(addresses) error) error {
+	collectLess()
 	log, err := c.appendTo("log.jsonl")
 	if err != nil {
 		return err
@@ -371,7 +384,7 @@ func (c upCmd) functions(api *contract.API, env map[string]string) (map[string]l
 	return functions, nil
 }
 
-// usagePercent are the shares of a month whose crossing is told, as Terraform has them by default.
+// usagePercent are the shares of a month whose crossing is announced, as Terraform has them by default.
 const usagePercent = "80,100"
 
 // change sets what flags of the form FUNCTION=VALUE say.

@@ -50,7 +50,7 @@ func (s streamer) Stream(ctx context.Context, payload []byte) (Stream, error) {
 func Handle[In, Out any](handler func(context.Context, In) (Out, error)) Invoker {
 	return invokerFunc(func(ctx context.Context, payload []byte) ([]byte, error) {
 		var in In
-		if err := json.NewDecoder(bytes.NewReader(payload)).Decode(&in); err != nil {
+		if err := json.Unmarshal(payload, &in); err != nil {
 			return nil, err
 		}
 		out, err := handler(ctx, in)

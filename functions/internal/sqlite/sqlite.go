@@ -27,12 +27,9 @@ import (
 
 // DB is an open database file.
 type DB struct {
-	// SQLite allows one writer at a time, so a process's writes queue for one connection,
-	// where a wait ends with the caller's context. Readers don't wait.
+	// write has one connection; see writes. Readers don't wait.
 	write, read *pool
-	// turn holds one token for whoever writes. The pool itself would pick the next one at random, and
-	// some would wait long.
-	turn chan struct{}
+	writes      writes
 }
 
 // pool is a pool of connections.
@@ -61,9 +58,13 @@ func (p *pool) parse(ctx context.Context) error {
 	return nil
 }
 
-// QueryRowContext is that of sql.DB.
+// QueryRowContext is that of sql.DB. A frequent statement doesn't end with its context once it has
+// begun: watching the context would take longer than the statement.
 func (p *pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if s := p.parsed[query]; s != nil {
+		if ctx.Err() == nil {
+			ctx = context.WithoutCancel(ctx)
+		}
 		return s.QueryRowContext(ctx, args...)
 	}
 	return p.DB.QueryRowContext(ctx, query, args...)
@@ -73,20 +74,35 @@ func (p *pool) QueryRowContext(ctx context.Context, query string, args ...any) *
 type transaction struct {
 	*sql.Tx
 	parsed statements
+	// bound are the parsed statements that it has used.
+	bound statements
+}
+
+// statement is a parsed statement of the transaction, nil if the text is not a frequent one.
+func (t *transaction) statement(ctx context.Context, query string) *sql.Stmt {
+	if s := t.bound[query]; s != nil {
+		return s
+	}
+	s := t.parsed[query]
+	if s != nil {
+		s = t.StmtContext(ctx, s)
+		t.bound[query] = s
+	}
+	return s
 }
 
 // QueryRowContext is that of sql.Tx.
 func (t *transaction) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if s := t.parsed[query]; s != nil {
-		return t.StmtContext(ctx, s).QueryRowContext(ctx, args...)
+	if s := t.statement(ctx, query); s != nil {
+		return s.QueryRowContext(ctx, args...)
 	}
 	return t.Tx.QueryRowContext(ctx, query, args...)
 }
 
 // ExecContext is that of sql.Tx.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if s := t.parsed[query]; s != nil {
-		return t.StmtContext(ctx, s).ExecContext(ctx, args...)
+	if s := t.statement(ctx, query); s != nil {
+		return s.ExecContext(ctx, args...)
 	}
 	return t.Tx.ExecContext(ctx, query, args...)
 }
@@ -113,7 +129,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := makeFile(path); err != nil {
 		return nil, fmt.Errorf("database %s: %w; choose a directory that you can write to", path, err)
 	}
-	db := &DB{turn: make(chan struct{}, 1)}
+	db := &DB{writes: writes{turn: make(chan struct{}, 1)}}
 	var err error
 	if db.write, err = connect(path, 1, "_txlock=immediate"); err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
@@ -176,9 +192,11 @@ func (db *DB) Close() error { return errors.Join(db.write.Close(), db.read.Close
 // sooner. A write takes well under a millisecond.
 const busyTimeout = 10 * time.Second
 
+var errHeld = fmt.Errorf("another process held the database for %s", busyTimeout)
+
 // retry repeats do while another process holds the lock.
 func retry(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process held the database for %s", busyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, errHeld)
 	defer cancel()
 	for {
 		err := do(ctx)
@@ -198,20 +216,6 @@ func busy(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
 
-// update runs do in a transaction that holds the write lock from the start, so that what it
-// reads stays true until it commits. do may be called more than once.
-func (db *DB) update(ctx context.Context, do func(context.Context, *transaction) error) error {
-	return retry(ctx, func(ctx context.Context) error {
-		select {
-		case db.turn <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		defer func() { <-db.turn }()
-		return transact(ctx, db.write, nil, do)
-	})
-}
-
 // view runs do on one snapshot of the database.
 func (db *DB) view(ctx context.Context, do func(context.Context, *transaction) error) error {
 	return retry(ctx, func(ctx context.Context) error {
@@ -225,7 +229,7 @@ func transact(ctx context.Context, p *pool, options *sql.TxOptions, do func(cont
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // a no-op after a commit
-	if err := do(ctx, &transaction{tx, p.parsed}); err != nil {
+	if err := do(ctx, &transaction{tx, p.parsed, statements{}}); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -29,16 +29,16 @@ type policyDocument struct {
 type oneMany []string
 
 func (o *oneMany) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*o = oneMany{one}
-		return nil
+	var err error
+	if data[0] == '[' {
+		err = json.Unmarshal(data, (*[]string)(o))
+	} else {
+		*o = oneMany{""}
+		err = json.Unmarshal(data, &(*o)[0])
 	}
-	var many []string
-	if err := json.Unmarshal(data, &many); err != nil {
+	if err != nil {
 		return errors.New("neither a string nor a list of strings")
 	}
-	*o = many
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -54,8 +55,8 @@ type Function struct {
 	// Reserved is the most invocations at once: Unreserved for no limit, 0 to switch the
 	// function off.
 	Reserved int
-	// Ended hears of the end of each invocation, by its ID, before its caller does; err says that it
-	// gave no answer. Nil: nobody does.
+	// Ended, if not nil, is called at the end of each invocation, with its ID, before the caller gets
+	// the answer; err says why there is none.
 	Ended func(invocation string, err error)
 }
 
@@ -228,13 +229,13 @@ func (fs *Functions) Invoke(name string, payload []byte, limit time.Duration) ([
 	if err != nil {
 		return nil, err
 	}
-	done := make(chan outcome, 1)
+	ended := make(chan outcome, 1)
+	end := f.ending(ctx, cancel, func(o outcome) { ended <- o })
 	go func() {
 		defer fs.handlers.Done()
-		done <- f.run(ctx, payload, fs.log)
+		growStack(false)
+		end(f.run(ctx, payload, fs.log))
 	}()
-	ended := make(chan outcome, 1)
-	go func() { ended <- f.wait(ctx, cancel, done) }()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -306,23 +307,38 @@ type outcome struct {
 	err    error
 }
 
-// wait holds the function's place until the handler ends or its time is up, whichever comes
-// first.
-func (f *function) wait(ctx context.Context, cancel context.CancelFunc, done <-chan outcome) outcome {
-	defer cancel()
-	var o outcome
-	select {
-	case o = <-done:
-	case <-ctx.Done():
+// ending holds the function's place until the handler has ended, for which end is to be called, or its
+// time is up, whichever comes first. The invocation's outcome then goes to report.
+func (f *function) ending(ctx context.Context, cancel context.CancelFunc, report func(outcome)) (end func(outcome)) {
+	var once sync.Once
+	first := func(o outcome) {
+		if ctx.Err() != nil {
+			o = outcome{err: ErrTimedOut}
+		}
+		f.end(o.err)
+		if f.ended != nil {
+			f.ended(gateway.InvocationID(ctx), o.err)
+		}
+		report(o)
 	}
-	if ctx.Err() != nil {
-		o = outcome{err: ErrTimedOut}
+	late := context.AfterFunc(ctx, func() { once.Do(func() { first(outcome{}) }) })
+	return func(o outcome) {
+		late()
+		once.Do(func() { first(o) })
+		cancel()
 	}
-	f.end(o.err)
-	if f.ended != nil {
-		f.ended(gateway.InvocationID(ctx), o.err)
+}
+
+// growStack gives a new goroutine the stack that most handlers need, while there is next to nothing on
+// it to copy; otherwise it would grow in steps, deep within the handler. The frame includes room whether
+// it is used or not.
+//
+//go:noinline
+func growStack(use bool) {
+	if use {
+		var room [24 << 10]byte
+		runtime.KeepAlive(&room)
 	}
-	return o
 }
 
 // run calls the handler; a panic becomes an error, as a crashed process would.

@@ -30,15 +30,13 @@ func (fs *Functions) InvokeStream(name string, payload []byte, limit time.Durati
 	}
 	body, write := io.Pipe()
 	opened := make(chan error, 2) // when there is a stream, and at the end
-	done := make(chan outcome, 1)
-	go func() {
-		defer fs.handlers.Done()
-		done <- f.stream(ctx, payload, write, opened, fs.log)
-	}()
-	go func() {
-		o := f.wait(ctx, cancel, done)
+	end := f.ending(ctx, cancel, func(o outcome) {
 		_ = write.CloseWithError(o.err) // never fails; nil is io.EOF
 		opened <- o.err
+	})
+	go func() {
+		defer fs.handlers.Done()
+		end(f.stream(ctx, payload, write, opened, fs.log))
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
