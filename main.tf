@@ -364,6 +364,7 @@ module "observability" {
     name             = module.api.name
     stage            = module.api.stage
     access_log_group = module.api.access_log_group
+    query_fields     = local.contract.x-sekisho-query-fields
   }
 
   door = { kind = var.mcp.door, api_id = one(module.door[*].api_id), oauth = var.oauth.enabled, oauth_api_id = one(module.oauth_door[*].api_id) }

@@ -11,13 +11,13 @@ locals {
         title = "Admitted"
         view  = "timeSeries"
         group = var.api.access_log_group
-        text  = "filter admission_id like /^adm_/ | stats count(*) as admitted by bin(5m)"
+        text  = "${var.api.query_fields.admission_id} | filter ispresent(admission_id) | stats count(*) as admitted by bin(5m)"
       },
       {
         title = "Denied and refused, by reason"
         view  = "table"
         group = var.api.access_log_group
-        text  = "filter response_type != \"-\" or denial != \"-\" | stats count(*) as calls by denial, response_type, status | sort calls desc"
+        text  = "${var.api.query_fields.denial} | filter response_type != \"-\" or ispresent(denial) | stats count(*) as calls by denial, response_type, status | sort calls desc"
       },
       {
         title = "Refunded, by outcome"
@@ -29,7 +29,7 @@ locals {
         title = "Admitted calls, by operation and status"
         view  = "table"
         group = var.api.access_log_group
-        text  = "filter admission_id like /^adm_/ | stats count(*) as calls by operation, status | sort calls desc"
+        text  = "${var.api.query_fields.admission_id} | filter ispresent(admission_id) | ${var.api.query_fields.operation} | stats count(*) as calls by operation, status | sort calls desc"
       },
       ], var.counting.admissions == null ? [] : [
       {
@@ -42,7 +42,7 @@ locals {
         title = "Denied by ${var.counting.admissions}, by reason"
         view  = "table"
         group = var.functions[var.counting.admissions].log_group
-        text  = "filter msg = \"denied\" | stats count(*) as calls by denial | sort calls desc"
+        text  = "filter msg = \"denied\" | ${var.api.query_fields.denial} | stats count(*) as calls by denial | sort calls desc"
       },
       {
         title = "Refunded by ${var.counting.admissions}, by outcome"

@@ -20,11 +20,14 @@ variable "api" {
     The API that is watched.
       - name, stage: its metrics are filed under both.
       - access_log_group: the log group of its access log.
+      - query_fields: by field, the command of Logs Insights that makes it of what the gate said: the
+        contract's x-sekisho-query-fields.
   EOT
   type = object({
     name             = string
     stage            = string
     access_log_group = string
+    query_fields     = map(string)
   })
   nullable = false
 }

@@ -45,7 +45,7 @@ locals {
   # Bytes: an access record, the lines of one function and a refusal with its headers, as measured,
   # and an answer of twice the usual size. No metric has the bytes of answers, so large ones are
   # underestimated. modules/worst_case has the most that each can be.
-  usual = { record_bytes = 400, line_bytes = 250, refusal_bytes = 800, answer_bytes = 2048 }
+  usual = { record_bytes = 250, line_bytes = 250, refusal_bytes = 800, answer_bytes = 2048 }
 
   alone       = { for role, f in var.functions : role => f if contains(["authorizer", "log"], f.started_by) }
   authorizers = { for role, f in var.functions : role => f if f.started_by == "authorizer" }

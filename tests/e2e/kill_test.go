@@ -250,14 +250,14 @@ func accessLog(t *testing.T, data string) (logged tally) {
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var record struct {
-			Status    string `json:"status"`
-			Admission string `json:"admission_id"`
+			Status string `json:"status"`
+			Gate   string `json:"gate"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &record); err != nil {
 			t.Errorf("%v in %s", err, lines.Bytes())
 		}
 		switch {
-		case !strings.HasPrefix(record.Admission, "adm_"):
+		case !strings.HasPrefix(record.Gate, "admission_id="):
 		case record.Status == "200":
 			logged.succeeded++
 		default:

@@ -42,7 +42,7 @@ type attack struct {
 }
 
 // refused is a request that starts nothing: its record and the gateway's answer.
-var refused = request{recordBytes: 271, outBytes: 750}
+var refused = request{recordBytes: 150, outBytes: 750}
 
 // durations that `sekisho cost` assumes, and the memory of the functions.
 type durations struct {
@@ -86,7 +86,7 @@ func measuredRequest(t *testing.T, kind string, d durations) request {
 func attacks(t *testing.T, throttle float64, tools int, d durations) []attack {
 	always := func(int) bool { return true }
 	// A POST to /mcp without a key: mcp says so in about 5 ms, and writes a line.
-	anonymous := request{billed: 1, integrationMS: 5, mcp: 1, recordBytes: 271, lineBytes: 220, outBytes: 900}
+	anonymous := request{billed: 1, integrationMS: 5, mcp: 1, recordBytes: 112, lineBytes: 220, outBytes: 900}
 	onMCP := func(perSecond float64) attack {
 		return attack{
 			name: fmt.Sprintf("%v anonymous calls of /mcp a second", perSecond), perSecond: perSecond, of: anonymous,

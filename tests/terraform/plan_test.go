@@ -284,8 +284,7 @@ func checkStage(p planned) (problems []string) {
 		problems = append(problems, fmt.Sprintf("access log: %v, want the contract's %v", fields, p.contract.AccessLog))
 	}
 	for name, source := range map[string]string{
-		"admission_id": "$context.authorizer.admission_id", "key_id": "$context.authorizer.key_id", "period": "$context.authorizer.period",
-		"units": "$context.authorizer.units", "status": "$context.status", "refund_cap": "$context.authorizer.refund_cap",
+		"gate": "$context.authorizer.gate", "status": "$context.status", "response_type": "$context.error.responseType",
 		"request_id": "$context.extendedRequestId", // a client can choose the other one
 	} {
 		if fields[name] != source {

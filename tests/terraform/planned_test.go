@@ -43,6 +43,7 @@ type description struct {
 	AccessLog      map[string]string            `json:"x-sekisho-access-log"`
 	SettleFilter   string                       `json:"x-sekisho-settle-filter"`
 	DispatchFilter string                       `json:"x-sekisho-dispatch-filter"`
+	QueryFields    map[string]string            `json:"x-sekisho-query-fields"`
 	StageVariables map[string]map[string]string `json:"x-sekisho-stage-variables"`
 	Functions      map[string]runtime           `json:"x-sekisho-functions"`
 	OAuthRoutes    map[string]struct {

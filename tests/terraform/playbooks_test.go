@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,26 +15,36 @@ import (
 	"sekisho/tests/terraform/insights"
 )
 
-// TestPlaybooks pastes the query of each playbook into logs that were recorded while things went
-// wrong: a used-up key, wrong keys, an upstream that fails, and the brake. What it finds must be
-// what the playbook is about.
+// TestPlaybooks pastes the query of each playbook, and that of the README beside them, into logs that
+// were recorded while things went wrong: a used-up key, wrong keys, an upstream that fails, and the
+// brake. What it finds must be what the playbook is about.
 func TestPlaybooks(t *testing.T) {
 	t.Parallel()
-	access, functions := recordTrouble(t)
+	access, functions, key := recordTrouble(t)
+	contract, err := readContract(root)
+	must(t, err)
+	commands := slices.Collect(maps.Values(contract.QueryFields))
 	for name, find := range map[string]struct {
 		log  []insights.Record
 		want insights.Row // the first row, as far as it is named here
 	}{
-		"refusals":    {access, insights.Row{"denial": "limit_exceeded", "status": "429", "user_id": "free", "calls": "4"}},
+		"refusals":    {access, insights.Row{"denial": "limit_exceeded", "status": "429", "key_id": key["free"], "calls": "4"}},
 		"failures":    {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "operation": "postal.lookup", "status": "503", "calls": "3"}},
 		"latency":     {access, insights.Row{}},
-		"throttles":   {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "route": "/v1/postal/{postal_code}", "user_id": "pro", "calls": "3"}},
-		"spend-rate":  {access, insights.Row{"user_id": "free", "operation": "calendar.holidays"}},
+		"throttles":   {access, insights.Row{"response_type": "INTEGRATION_FAILURE", "route": "/v1/postal/{postal_code}", "key_id": key["pro"], "calls": "3"}},
+		"spend-rate":  {access, insights.Row{"key_id": key["free"], "operation": "calendar.holidays"}},
 		"errors":      {functions, insights.Row{"record.status": "timeout", "times": "4"}},
 		"undelivered": {functions, insights.Row{"record.status": "timeout", "times": "4"}},
+		"../README":   {access, insights.Row{"key_id": key["free"], "denial": "limit_exceeded", "status": "429", "calls": "4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			query, err := insights.Parse(queryOf(t, name))
+			text := queryOf(t, name)
+			for line := range strings.Lines(text) {
+				if command := strings.TrimSpace(strings.TrimPrefix(line, "| ")); strings.HasPrefix(command, "parse ") && !slices.Contains(commands, command) {
+					t.Errorf("%s is none of the contract's commands, %q", command, commands)
+				}
+			}
+			query, err := insights.Parse(text)
 			must(t, err)
 			for _, field := range query.Fields() {
 				if !slices.ContainsFunc(find.log, func(r insights.Record) bool { _, ok := r[field]; return ok }) {
@@ -75,10 +86,10 @@ func queryOf(t *testing.T, name string) string {
 	return queries[0][1]
 }
 
-// recordTrouble serves on this machine, brings trouble about, and returns what was logged: by the
-// gateway and by functions. Lambda's own records of functions that hang are added, as a laptop
+// recordTrouble serves on this machine, brings trouble about, and returns what was logged, by the
+// gateway and by functions, and the ID of each plan's key. Lambda's own records of functions that hang are added, as a laptop
 // has no Lambda (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html).
-func recordTrouble(t *testing.T) (access, functions []insights.Record) {
+func recordTrouble(t *testing.T) (access, functions []insights.Record, key map[string]string) {
 	data := t.TempDir()
 	served := binary.Up(t, nil, data, "--plan", "free=2", "--plan", "pro=1000", "--reserved", "postal=0")
 	call := func(key, path string, times int) {
@@ -98,7 +109,17 @@ func recordTrouble(t *testing.T) (access, functions []insights.Record) {
 
 	access = recorded(t, filepath.Join(data, "access.jsonl"))
 	functions = append(recorded(t, filepath.Join(data, "log.jsonl")), platform(t, 4)...)
-	return access, functions
+	var keys []struct {
+		ID   string `json:"key_id"`
+		Plan string `json:"plan"`
+	}
+	out, _ := binary.Run(t, nil, "keys", "list", "--json", "--data", data)
+	must(t, json.Unmarshal([]byte(out), &keys))
+	key = map[string]string{}
+	for _, k := range keys {
+		key[k.Plan] = k.ID
+	}
+	return access, functions, key
 }
 
 // platform is Lambda's record of a function that ran into its timeout.

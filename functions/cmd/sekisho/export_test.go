@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/grant"
 	"sekisho/tests/midnight"
 )
@@ -195,7 +196,7 @@ func TestUsageExport(t *testing.T) {
 	inJSON, _ := export(t, data, "--bill", "10", "--format", "json")
 	golden(t, "export.json", inJSON)
 
-	appendText(t, log, `{"admission_id":"-","denial":"limit_ex`)
+	appendText(t, log, `{"gate":"denial=limit_ex`)
 	torn, errs := export(t, data, "--bill", "10.00")
 	if torn != out || !strings.Contains(errs, "skipped the last line, which is incomplete") {
 		t.Errorf("with a torn line: %s%s", torn, errs)
@@ -388,14 +389,14 @@ func insights(t *testing.T, log string) http.HandlerFunc {
 		}
 		rows := [][]map[string]string{}
 		for line := range strings.Lines(log) {
-			var record map[string]string
-			if err := json.Unmarshal([]byte(line), &record); err != nil {
+			record, err := gateway.ParseAccessRecord([]byte(line))
+			if err != nil {
 				t.Error(err)
 			}
-			if record["denial"] == "limit_exceeded" || record["response_type"] == "THROTTLED" {
+			if said := record.Admission; record.Refusal() != "" {
 				row := []map[string]string{{"field": "calls", "value": "1"}}
-				for _, name := range []string{"meter", "operation", "denial", "response_type"} {
-					row = append(row, map[string]string{"field": name, "value": record[name]})
+				for name, value := range map[string]string{"meter": said.Meter, "operation": said.Operation, "denial": said.Denial, "response_type": record.ResponseType} {
+					row = append(row, map[string]string{"field": name, "value": value})
 				}
 				rows = append(rows, row)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"sekisho/functions/internal/aws/queue"
 	"sekisho/functions/internal/contract"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/handler/settle"
 	"sekisho/functions/internal/usage"
 )
@@ -63,10 +64,9 @@ func (r *refunds) Again(context.Context, string, usage.Period) error { return ni
 // not handle.
 func failedInvocation(t *testing.T, meter string) string {
 	t.Helper()
-	record, err := json.Marshal(map[string]string{
-		"status": "503", "admission_id": usage.NewAdmissionID(time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)), "operation": "postal.lookup",
-		"key_id": meter, "meter": meter, "period": "2026-11", "units": "1", "refund_cap": "100", "denial": "-",
-	})
+	record, err := json.Marshal(gateway.AccessRecord{Status: "503", Admission: gateway.Admission{
+		AdmissionID: usage.NewAdmissionID(time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)), Operation: "postal.lookup", KeyID: meter, RefundCap: "100",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

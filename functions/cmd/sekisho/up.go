@@ -238,7 +238,7 @@ func (c upCmd) serve(ctx context.Context, listener net.Listener, door doorway, s
 	}
 	defer dispatched.Close()
 	served.Dispatched = dispatched
-	served.Gateway.Domain, served.Gateway.AccessLog = listener.Addr().String(), access
+	served.Gateway.Domain, served.Gateway.AccessLog = listener.Addr().String(), laptop.AccessFile{File: access, Now: time.Now}
 	base := "http://" + listener.Addr().String()
 	if served.Gateway.StageInPath {
 		base += "/" + served.Gateway.Stage

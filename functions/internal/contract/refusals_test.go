@@ -21,6 +21,7 @@ type rest struct {
 	AccessLog      map[string]string            `yaml:"x-sekisho-access-log"`
 	SettleFilter   string                       `yaml:"x-sekisho-settle-filter"`
 	DispatchFilter string                       `yaml:"x-sekisho-dispatch-filter"`
+	QueryFields    map[string]string            `yaml:"x-sekisho-query-fields"`
 	Responses      map[string]rendered          `yaml:"x-amazon-apigateway-gateway-responses"`
 }
 
@@ -46,7 +47,7 @@ func generated(t *testing.T, written []byte) []byte {
 	}
 	out := rest{
 		StageVariables: map[string]map[string]string{"open": {}, "braked": {}}, AccessLog: gateway.AccessLogFormat(),
-		SettleFilter: gateway.SettleFilter(), DispatchFilter: gateway.DispatchFilter(), Responses: map[string]rendered{},
+		SettleFilter: gateway.SettleFilter(), DispatchFilter: gateway.DispatchFilter(), QueryFields: gateway.QueryFields(), Responses: map[string]rendered{},
 	}
 	braked := known(t, table.NotStarted.Braked)
 	for _, code := range table.NotStarted.Open {

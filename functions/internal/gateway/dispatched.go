@@ -1,14 +1,11 @@
 package gateway
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"sekisho/functions/internal/usage"
 )
 
 // Dispatched is the line that mcp writes of a call that it admits or denies itself. The fields are
@@ -19,15 +16,10 @@ type Dispatched struct {
 	Invocation string `json:"invocation"`
 }
 
-// ParseDispatched reads a line; ok is false for any other. Where the line does not say, the meter is
-// the key's own, the period that of the admission's ID, and the units are one.
+// ParseDispatched reads a line; ok is false for any other.
 func ParseDispatched(line []byte) (d Dispatched, ok bool) {
 	err := json.Unmarshal(line, &d)
-	d.Meter, d.Units = cmp.Or(d.Meter, d.KeyID), cmp.Or(d.Units, "1")
-	if at, ok := usage.AdmissionTime(d.AdmissionID); ok && d.Period == "" {
-		d.Period = usage.PeriodOf(at).String()
-	}
-	return d, err == nil && (d.AdmissionID != "" || d.Denial != "")
+	return d, err == nil && (d.Admission.AdmissionID != "" || d.Admission.Denial != "")
 }
 
 // MostInvocations are as many as AdmittedBy has room for: a pattern takes 1,024 characters.
@@ -39,7 +31,8 @@ func AdmittedBy(invocations []string) string {
 	for i, invocation := range invocations {
 		terms[i] = fmt.Sprintf(`$.invocation = %q`, invocation)
 	}
-	return fmt.Sprintf(`{ (%s) && $.%s = "%s*" }`, strings.Join(terms, " || "), RecordNames().AdmissionID, usage.AdmissionIDPrefix)
+	admitted, crossed, _ := forSettle()
+	return fmt.Sprintf(`{ (%s) && (%s || %s) }`, strings.Join(terms, " || "), admissionStarts(admitted), admissionStarts(crossed))
 }
 
 // Report is the platform's record of an invocation, as Lambda writes it into a function's log

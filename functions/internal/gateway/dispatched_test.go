@@ -43,7 +43,7 @@ func TestDispatchFilter(t *testing.T) {
 	}
 }
 
-// TestParseDispatched: what a line leaves out is worked out, and what it says holds.
+// TestParseDispatched: a line is one of a call if it says what the gate did.
 func TestParseDispatched(t *testing.T) {
 	id := admission(t, "2026-11-30T23:59:59Z")
 	for _, c := range []struct {
@@ -51,10 +51,11 @@ func TestParseDispatched(t *testing.T) {
 		want gateway.Admission
 		ok   bool
 	}{
-		{`{"msg":"admitted","invocation":"i","key_id":"key_a","admission_id":"` + id + `","refund_cap":"100"}`,
+		{`{"msg":"admitted","invocation":"i","gate":"admission_id=` + id + ` key_id=key_a refund_cap=100"}`,
 			gateway.Admission{KeyID: "key_a", Meter: "key_a", Period: "2026-11", AdmissionID: id, Units: "1", RefundCap: "100"}, true},
-		{`{"key_id":"key_b","meter":"key_a","admission_id":"` + id + `","units":"3","period":"2026-10"}`,
-			gateway.Admission{KeyID: "key_b", Meter: "key_a", Period: "2026-10", AdmissionID: id, Units: "3"}, true},
+		{`{"msg":"denied","gate":"denial=rate_limited key_id=key_b meter=key_a period=2026-11"}`,
+			gateway.Admission{Denial: "rate_limited", KeyID: "key_b", Meter: "key_a", Period: "2026-11"}, true},
+		{`{"msg":"mcp","gate":"operation=system.health"}`, gateway.Admission{}, false},
 		{`{"msg":"mcp","key_id":"key_a","status":200}`, gateway.Admission{}, false},
 		{`{"msg":"refund","meter":"key_a","outcome":"refunded"}`, gateway.Admission{}, false},
 		{`not JSON`, gateway.Admission{}, false},

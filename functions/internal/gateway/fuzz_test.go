@@ -82,8 +82,8 @@ func FuzzLogLine(f *testing.F) {
 	report, _ := json.Marshal(gateway.NewReport(at, "i1", "timeout"))
 	f.Add(string(report))
 	f.Add(strings.Replace(string(report), `"durationMs":0`, `"durationMs":1e300`, 1))
-	f.Add(`{"invocation":"i1","admission_id":"` + usage.NewAdmissionID(at) + `","key_id":"key_a","operation":"postal.lookup","refund_cap":"100"}`)
-	f.Add(`{"admission_id":"adm_","key_id":"key_a","units":"-1","crossed":"pct:80:8:10"}`)
+	f.Add(`{"invocation":"i1","gate":"admission_id=` + usage.NewAdmissionID(at) + ` operation=postal.lookup key_id=key_a refund_cap=100"}`)
+	f.Add(`{"gate":"crossed=pct:80:8:10 admission_id=adm_ key_id=key_a units=-1"}`)
 	f.Add("null")
 	f.Fuzz(func(t *testing.T, line string) {
 		r, isReport := gateway.ParseReport([]byte(line))
@@ -94,6 +94,17 @@ func FuzzLogLine(f *testing.F) {
 		if !ok {
 			return
 		}
+		text, err := d.Admission.MarshalText()
+		again := gateway.Admission{}
+		if err != nil || again.UnmarshalText(text) != nil {
+			t.Errorf("%s becomes %s, which can't be read: %v", line, text, err)
+		}
+		if d.Admission.Crossed == "" {
+			d.Admission.UserID, d.Admission.Plan = "", ""
+		}
+		if again != d.Admission {
+			t.Errorf("%s says %+v, and as %s %+v", line, d.Admission, text, again)
+		}
 		refund, due, err := d.Failed().Refund(api.CodeOf)
 		switch {
 		case err != nil || !due:
@@ -103,7 +114,7 @@ func FuzzLogLine(f *testing.F) {
 		case refund.Calls[0].Unstarted != (d.ResponseType == gateway.NotStartedType):
 			t.Errorf("%s: the cap counts %+v", line, refund.Calls[0])
 		}
-		if made, ok := usage.AdmissionTime(d.AdmissionID); !ok || usage.PeriodOf(made) != refund.Period || strconv.FormatInt(refund.Calls[0].Units, 10) != strings.TrimLeft(d.Units, "+0") {
+		if made, ok := usage.AdmissionTime(d.Admission.AdmissionID); !ok || usage.PeriodOf(made) != refund.Period || strconv.FormatInt(refund.Calls[0].Units, 10) != strings.TrimLeft(d.Admission.Units, "+0") {
 			t.Errorf("%s gives back %+v", line, refund)
 		}
 	})

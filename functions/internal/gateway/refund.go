@@ -15,10 +15,11 @@ import (
 const NotStartedType = "INTEGRATION_FAILURE"
 
 // Refund returns what a record gives back: a refund of one call. due is false when the call
-// succeeded or took nothing. code gives operations the codes of their counters. An error means that a field can't be what the gate wrote; it names
-// the field and quotes nothing.
+// succeeded or took nothing. code gives operations the codes of their counters. An error means that a
+// field can't be what the gate wrote; it names the field and quotes nothing.
 func (r AccessRecord) Refund(code func(operation string) string) (refund usage.Refund, due bool, err error) {
-	if r.AdmissionID == "" {
+	a := r.Admission
+	if a.AdmissionID == "" {
 		return usage.Refund{}, false, nil
 	}
 	status, err := strconv.Atoi(r.Status)
@@ -28,23 +29,23 @@ func (r AccessRecord) Refund(code func(operation string) string) (refund usage.R
 	if status < 400 {
 		return usage.Refund{}, false, nil
 	}
-	if !strings.HasPrefix(r.Meter, "key_") {
+	if !strings.HasPrefix(a.Meter, "key_") {
 		return usage.Refund{}, false, errors.New("the meter is not the ID of a key")
 	}
-	period, err := usage.ParsePeriod(r.Period)
+	period, err := usage.ParsePeriod(a.Period)
 	if err != nil {
 		return usage.Refund{}, false, errors.New("the period is not a month")
 	}
-	units, err := strconv.ParseInt(r.Units, 10, 64)
+	units, err := strconv.ParseInt(a.Units, 10, 64)
 	if err != nil {
 		return usage.Refund{}, false, errors.New("the units are not a whole number")
 	}
-	most, err := strconv.ParseInt(r.RefundCap, 10, 64)
+	most, err := strconv.ParseInt(a.RefundCap, 10, 64)
 	if err != nil || most < int64(usage.Unlimited) {
 		return usage.Refund{}, false, errors.New("the refund cap is not a whole number of -1 or more")
 	}
-	call := usage.FailedCall{AdmissionID: r.AdmissionID, Units: units, Operation: code(r.Operation), Unstarted: r.ResponseType == NotStartedType}
-	refund = usage.Refund{Meter: r.Meter, Period: period, Cap: usage.Limit(most), Calls: []usage.FailedCall{call}}
+	call := usage.FailedCall{AdmissionID: a.AdmissionID, Units: units, Operation: code(a.Operation), Unstarted: r.ResponseType == NotStartedType}
+	refund = usage.Refund{Meter: a.Meter, Period: period, Cap: usage.Limit(most), Calls: []usage.FailedCall{call}}
 	if refund.Check() != nil {
 		return usage.Refund{}, false, errors.New("the admission ID, its month or the units are not those of an admission")
 	}

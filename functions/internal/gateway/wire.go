@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,44 +10,6 @@ import (
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
 )
-
-// Admission is what the authorizer says of a call to both its readers: the function behind it
-// and the access log. Every value is text; an empty one says nothing.
-type Admission struct {
-	Operation string `json:"operation"`
-	KeyID     string `json:"key_id"`
-	Meter     string `json:"meter"`
-	UserID    string `json:"user_id"`
-	Plan      string `json:"plan"`
-	Period    string `json:"period"`
-	// AdmissionID, Units and RefundCap are set when units were taken; settle gives them back.
-	AdmissionID string `json:"admission_id"`
-	Units       string `json:"units"`
-	RefundCap   string `json:"refund_cap"`
-	// Denial is the problem code of a denied call.
-	Denial string `json:"denial"`
-	// Crossed is set for the call that took the month's count over a threshold; see Crossing.
-	Crossed string `json:"crossed"`
-}
-
-// Crossing is a share of the monthly limit that a call reached.
-type Crossing struct {
-	Percent     int
-	Used, Limit int64
-}
-
-// crossing starts the text of a Crossing, for the filter of settle's subscription.
-const crossing = "pct:"
-
-func (c Crossing) String() string {
-	return fmt.Sprintf("%s%d:%d:%d", crossing, c.Percent, c.Used, c.Limit)
-}
-
-// Crossing reads Crossed; ok is false where there is none.
-func (a Admission) Crossing() (c Crossing, ok bool) {
-	_, err := fmt.Sscanf(a.Crossed, crossing+"%d:%d:%d", &c.Percent, &c.Used, &c.Limit)
-	return c, err == nil
-}
 
 // Quota is what every answer to a counted call says of its limits, as header fields
 // (draft-ietf-httpapi-ratelimit-headers-10): see RenderQuotas.
@@ -88,7 +48,9 @@ func RefusalOf(p *problem.Problem) Refusal {
 }
 
 // AuthorizerContext is all that the authorizer hands on with its decision. API Gateway takes
-// only texts, numbers and booleans, and makes text of them all.
+// only texts, numbers and booleans, and makes text of them all. The admission is there twice: as one
+// text for the log, and value by value for functions and the gateway's answers, so that whose call it
+// is never depends on reading a text.
 type AuthorizerContext struct {
 	Admission
 	Quota
@@ -105,6 +67,9 @@ func (c AuthorizerContext) Values() map[string]any {
 		}
 	}
 	visit(&c.Admission, add)
+	if text, _ := c.Admission.MarshalText(); len(text) > 0 { // it never fails
+		values[AdmissionField] = string(text)
+	}
 	visit(&c.Quota, add)
 	if c.Denial != "" {
 		visit(&c.Refusal, func(f reflect.StructField, v reflect.Value) { values[f.Tag.Get("json")] = v.String() })
@@ -164,100 +129,6 @@ func ParseQuotas(q Quota) (quotas []usage.Quota) {
 // Number writes a number as the wire has it.
 func Number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// AccessRecord is one line of the access log. API Gateway writes it, by AccessLogFormat.
-// Nothing in it is a caller's text: a client can choose $context.requestId and the method, so
-// neither is here.
-type AccessRecord struct {
-	RequestID    string `json:"request_id" variable:"extendedRequestId"`
-	TimeEpochMs  string `json:"time_epoch_ms" variable:"requestTimeEpoch"`
-	Route        string `json:"route" variable:"resourcePath"`
-	Status       string `json:"status" variable:"status"`
-	ResponseType string `json:"response_type" variable:"error.responseType"`
-	LatencyMs    string `json:"latency_ms" variable:"responseLatency"`
-	Admission
-}
-
-// unset is what API Gateway writes for a variable without a value.
-const unset = "-"
-
-// ParseAccessRecord reads one line of the access log.
-func ParseAccessRecord(line []byte) (AccessRecord, error) {
-	var r AccessRecord
-	if err := json.Unmarshal(line, &r); err != nil {
-		return AccessRecord{}, fmt.Errorf("access-log record is not a JSON object of texts: %w", err)
-	}
-	visit(&r, func(_ reflect.StructField, v reflect.Value) {
-		if v.String() == unset {
-			v.SetString("")
-		}
-	})
-	return r, nil
-}
-
-// counted are the denials that settle counts: those by a limit of the plan.
-var counted = []problem.Code{problem.LimitExceeded, problem.RateLimited}
-
-// CountedDenials are the values of Denial that are counted for a key.
-func CountedDenials() []problem.Code { return slices.Clone(counted) }
-
-// IsCountedDenial says whether settle counts the record as a denial.
-func (r AccessRecord) IsCountedDenial() bool { return slices.Contains(counted, problem.Code(r.Denial)) }
-
-// Throttled is the ResponseType of a request that a throttle refused. A method that the brake
-// closed has a throttle of 0, so the records of both look the same.
-const Throttled = "THROTTLED"
-
-// Refusal is why a limit or a throttle refused the call, "" if none did. Braked calls are
-// Throttled ones.
-func (r AccessRecord) Refusal() problem.Code {
-	switch {
-	case r.IsCountedDenial():
-		return problem.Code(r.Denial)
-	case r.ResponseType == Throttled:
-		return problem.Throttled
-	}
-	return ""
-}
-
-// ForSettle says whether settle wants the record: of a call that was admitted and then failed,
-// of one that a limit denied, or of one that crossed a threshold. SettleFilter says the same to
-// CloudWatch Logs.
-func (r AccessRecord) ForSettle() bool {
-	failed := strings.HasPrefix(r.Status, "4") || strings.HasPrefix(r.Status, "5")
-	return failed && strings.HasPrefix(r.AdmissionID, usage.AdmissionIDPrefix) ||
-		r.IsCountedDenial() || strings.HasPrefix(r.Crossed, crossing)
-}
-
-// SettleFilter is the filter pattern of settle's subscription to the access log
-// (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html).
-func SettleFilter() string {
-	n := RecordNames()
-	filter := fmt.Sprintf(`{ ($.%s = "%s*" && ($.%s = "4*" || $.%s = "5*"))`, n.AdmissionID, usage.AdmissionIDPrefix, n.Status, n.Status)
-	for _, code := range counted {
-		filter += fmt.Sprintf(` || $.%s = "%s"`, n.Denial, code)
-	}
-	return filter + fmt.Sprintf(` || $.%s = "%s*" }`, n.Crossed, crossing)
-}
-
-// AccessLogFormat maps the fields of a record to API Gateway's variables.
-func AccessLogFormat() map[string]string {
-	format := map[string]string{}
-	visit(new(AccessRecord), func(f reflect.StructField, _ reflect.Value) {
-		name := f.Tag.Get("json")
-		if variable := f.Tag.Get("variable"); variable != "" {
-			format[name] = "$context." + variable
-		} else {
-			format[name] = authorizerVariable(name)
-		}
-	})
-	return format
-}
-
-// RecordNames is a record in which every field holds its own name.
-func RecordNames() AccessRecord {
-	return spell[AccessRecord](func(name string) string { return name })
-}
-
 // ContextVariables is a context in which every value is the variable that a gateway response
 // substitutes with it.
 func ContextVariables() AuthorizerContext { return spell[AuthorizerContext](authorizerVariable) }
@@ -294,15 +165,16 @@ func spell[T any](text func(name string) string) T {
 	return t
 }
 
-// visit calls f with every text of a struct, those of embedded structs among them.
+// visit calls f with every text of a struct, and with those of the structs in it.
 func visit(pointer any, f func(reflect.StructField, reflect.Value)) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
-		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.Anonymous {
-				walk(v.Field(i))
-			} else {
-				f(field, v.Field(i))
+		for field, value := range v.Fields() {
+			switch value.Kind() {
+			case reflect.Struct:
+				walk(value)
+			case reflect.String:
+				f(field, value)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func (l *dispatchLog) add(d gateway.Dispatched, line []byte) {
 	if d.ForSettle() {
 		l.subscription.Add(l.now(), string(line))
 	}
-	if d.AdmissionID == "" || d.Status != "" {
+	if d.Admission.AdmissionID == "" || d.Status != "" {
 		return
 	}
 	l.mu.Lock()

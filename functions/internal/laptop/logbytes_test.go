@@ -1,7 +1,6 @@
 package laptop_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -12,12 +11,13 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// mostPerCall is how many bytes mcp may log of a call that it dispatched: a million of them cost
-// half a dollar for each kilobyte.
-const mostPerCall = 350
+// mostPerCall is how many bytes a call of MCP that goes well may leave in all logs together: a million
+// of them cost half a dollar for each kilobyte.
+const mostPerCall = 450
 
-// TestLoggedPerCall: a call that goes well leaves one line of mcp. What functions write beside it is
-// in the access log, or in mcp's own line, so they write nothing.
+// TestLoggedPerCall: a call that goes well is told of once. With proxy dispatch that is the record of
+// the request that mcp makes; with direct dispatch it is mcp's own. (A traced call has a line of mcp in
+// both: see TestTraceReachesTheUpstream.)
 func TestLoggedPerCall(t *testing.T) {
 	eachDispatch(t, func(t *testing.T, dispatch string) {
 		access := &lockedBuffer{}
@@ -27,33 +27,44 @@ func TestLoggedPerCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		logged := func(call func()) (lines []map[string]any, size int) {
-			before := len(s.log.String())
+		logged := func(call func()) (lines []map[string]any, records string, size int) {
+			before, beforeAccess := len(s.log.String()), len(access.String())
 			call()
 			added := s.log.String()[before:]
-			for _, line := range strings.Split(strings.TrimSpace(added), "\n") {
+			records = access.String()[beforeAccess:]
+			for line := range strings.Lines(added) {
 				var fields map[string]any
 				if err := json.Unmarshal([]byte(line), &fields); err != nil {
 					t.Fatalf("%v: %q", err, line)
 				}
 				lines = append(lines, fields)
 			}
-			return lines, len(added)
+			return lines, records, len(added) + len(records)
 		}
-		beforeAccess := len(access.String())
-		lines, size := logged(func() {
+		lines, records, size := logged(func() {
 			s.mcpCall(secret.Reveal(), "calendar_business_days_between", `{"from":"2026-11-02","to":"2026-11-30"}`)
 		})
-		accessed := access.String()[beforeAccess:]
-		t.Logf("%d bytes by functions, %d by the gateway in %d records: %v", size, len(accessed), bytes.Count([]byte(accessed), []byte("\n")), lines)
-		if len(lines) != 1 || lines[0]["function"] != "mcp" || size > mostPerCall {
-			t.Errorf("%d lines, %d bytes; want one of mcp, and at most %d", len(lines), size, mostPerCall)
+		t.Logf("%d bytes: by functions %v, by the gateway\n%s", size, lines, records)
+		said := records
+		if dispatch == boot.Direct && len(lines) == 1 {
+			said, _ = lines[0]["gate"].(string)
 		}
-		if dispatch == boot.Direct && lines[0]["admission_id"] == nil {
-			t.Errorf("nothing to give the call back by: %v", lines[0])
+		if want := map[string]int{boot.Proxy: 0, boot.Direct: 1}[dispatch]; len(lines) != want || size > mostPerCall {
+			t.Errorf("%d lines of functions, %d bytes in all; want %d, and at most %d", len(lines), size, want, mostPerCall)
 		}
-		if lines, _ := logged(func() { s.mcpCall(secret.Reveal(), "postal_lookup", `{"postal_code":"0000000"}`) }); len(lines) < 2 {
+		if !strings.Contains(said, "admission_id=adm_") || !strings.Contains(said, "meter="+key.ID) {
+			t.Errorf("nothing to give the call back by: %s", said)
+		}
+		if lines, _, _ := logged(func() { s.mcpCall(secret.Reveal(), "postal_lookup", `{"postal_code":"0000000"}`) }); len(lines) < 2 {
 			t.Errorf("of a call that fails there is only %v", lines)
+		}
+		for name, call := range map[string]func(){
+			"never leaves mcp":       func() { s.mcpCall(secret.Reveal(), "utility_find_tools", `{"query":"postal"}`) },
+			"is made of other calls": func() { s.mcpCall(secret.Reveal(), "utility_diagnose_mcp", `{}`) },
+		} {
+			if lines, _, _ := logged(call); len(lines) == 0 || lines[len(lines)-1]["function"] != "mcp" {
+				t.Errorf("of a call that %s there is %v, and no line of mcp", name, lines)
+			}
 		}
 	})
 }

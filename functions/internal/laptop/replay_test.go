@@ -37,8 +37,7 @@ func (k *killed) charge(p usage.Period, status string) string {
 	}); err != nil {
 		k.t.Fatal(err)
 	}
-	return fmt.Sprintf(`{"admission_id":%q,"meter":%q,"period":%q,"operation":"postal.lookup","units":"1","refund_cap":"100","status":%q,"request_id":"r","denial":"-"}`+"\n",
-		id, k.key.Meter, p, status)
+	return fmt.Sprintf(`{"gate":"admission_id=%s operation=postal.lookup key_id=%s refund_cap=100","status":%q,"request_id":"r"}`+"\n", id, k.key.Meter, status)
 }
 
 func (k *killed) write(flags int, text string) {
@@ -80,7 +79,7 @@ func TestReplay(t *testing.T) {
 	}
 	k.append(k.charge(month, "200"), k.charge(month, "404"), "not JSON\n", k.charge(month, "502"),
 		k.charge(month.Before(1), "500"), k.charge(month.Before(2), "500"),
-		fmt.Sprintf(`{"denial":"limit_exceeded","meter":%q,"period":%q,"status":"429","admission_id":"-"}`+"\n", k.key.Meter, month))
+		fmt.Sprintf(`{"gate":"denial=limit_exceeded meter=%s period=%s","status":"429"}`+"\n", k.key.Meter, month))
 	k.replays(month, 2, 3)
 	if c := k.used(k.key, month); c.Used != 1 || c.Denied != 0 {
 		t.Errorf("%+v; want one used, and no denial counted again", c)

@@ -144,6 +144,9 @@ func (s *server) run(ctx context.Context, x *exchange, t *tool, args map[string]
 	}
 	answer := s.dispatch.call(ctx, x, t.operation, args)
 	x.keepHeaders(answer.header)
+	if answer.recorded {
+		x.setRecorded(succeeded)
+	}
 	return answer.body, answer.problem
 }
 

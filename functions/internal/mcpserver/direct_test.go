@@ -197,7 +197,7 @@ func TestRecordsAtAnyLevel(t *testing.T) {
 	w, _ := directWorld(t, byREST, func(c *mcpserver.Config) { c.Log = c.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel)) })
 	w.post(legacy("tools/call", lookup))
 	d, ok := gateway.ParseDispatched([]byte(w.log.String()))
-	if !ok || d.Meter != "key_good" || d.Units != "1" || d.Period == "" || d.RefundCap != "100" || d.Operation != "postal.lookup" {
+	if a := d.Admission; !ok || a.Meter != "key_good" || a.Units != "1" || a.Period == "" || a.RefundCap != "100" || a.Operation != "postal.lookup" {
 		t.Errorf("%+v of %s", d, w.log)
 	}
 }

@@ -36,6 +36,8 @@ type restAnswer struct {
 	header  http.Header
 	body    json.RawMessage
 	problem *problem.Problem
+	// recorded: if it is of a call that went well, a record elsewhere says all that a line of ours would.
+	recorded bool
 }
 
 // read makes an answer of what came. body may be cut off one byte after what is allowed.

@@ -51,8 +51,11 @@ type exchange struct {
 	// function ran for it.
 	admission gateway.Admission
 	unstarted bool
-	// recorded: a line about the call was written; over: the answer is made.
-	recorded, over bool
+	// recorded is the outcome that a record gives: of an admission, that the call went well. Empty if
+	// there is no record.
+	recorded string
+	// over: the answer is made.
+	over bool
 }
 
 type exchangeKey struct{}
@@ -135,10 +138,10 @@ func (x *exchange) setUnstarted() {
 	x.sent, x.unstarted = nil, true
 }
 
-func (x *exchange) setRecorded() {
+func (x *exchange) setRecorded(outcome string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.recorded = true
+	x.recorded = outcome
 }
 
 // owed is what was taken for a call that the caller is told has failed.
@@ -221,15 +224,19 @@ func knownMethod(method string) string {
 // succeeded is the outcome of what did not fail.
 const succeeded = "ok"
 
-// logExchange writes the one line of a request, unless a record says as much. Nothing in it is the
-// caller's text.
+// logExchange writes the one line of a request, for debugging only if a record says as much: a record of
+// ours, or one of the access log. Nothing in it is the caller's text.
 func (s *server) logExchange(x *exchange, status int, took time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.recorded && (x.outcome == succeeded || x.admission.AdmissionID == "") {
+	level := zap.InfoLevel
+	if x.outcome != "" && x.outcome == x.recorded {
+		level = zap.DebugLevel
+	}
+	if !s.Log.Core().Enabled(level) {
 		return
 	}
-	s.Log.Info("mcp", append([]zap.Field{
+	s.Log.Log(level, "mcp", append([]zap.Field{
 		zap.String("request_id", requestID(x.context())),
 		zap.String("key_id", x.key.ID),
 		zap.String("method", x.method),

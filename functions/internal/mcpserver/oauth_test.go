@@ -120,7 +120,7 @@ func TestOAuthExchanges(t *testing.T) {
 			if x.name == "key_as_bearer" { // made anew for each run, so that no scanner finds one
 				shown.headers = bearer("API-KEY")
 			}
-			compare(t, filepath.Join("testdata", "oauth", x.name+".txt"), shown.write(response, w.called(), changing.ReplaceAllString(w.log.String(), `"$1":"…"`)))
+			compare(t, filepath.Join("testdata", "oauth", x.name+".txt"), shown.write(response, w.called(), changing.ReplaceAllString(w.log.String(), "$1=…")))
 			noSecretIn(t, w, response)
 		})
 	}
@@ -136,7 +136,7 @@ func TestOAuthExchanges(t *testing.T) {
 }
 
 // changing are members of log lines that are made anew for each call.
-var changing = regexp.MustCompile(`"(admission_id|period)":"[^"]*"`)
+var changing = regexp.MustCompile(`\b(admission_id|period)=[^ "]+`)
 
 // TestKeyDoorKnowsNoOAuth: with tokens configured, every answer of a door that takes keys is the one
 // of its golden file: nothing there leads to an authorization server.

@@ -22,7 +22,8 @@ import (
 type proxy struct{ *server }
 
 // call makes one request. (net/http itself may send a GET again when a kept connection turns out
-// to be closed before a byte of the answer came.)
+// to be closed before a byte of the answer came.) The access log has a record of it, in which only the
+// caller's trace is missing.
 func (d proxy) call(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) restAnswer {
 	response, err := d.send(ctx, x, op, args)
 	if err != nil {
@@ -33,7 +34,9 @@ func (d proxy) call(ctx context.Context, x *exchange, op *contract.Operation, ar
 	if err != nil {
 		return restAnswer{status: response.StatusCode, header: response.Header, problem: d.unreached(ctx, x, op, err)}
 	}
-	return d.read(x, op, response.StatusCode, response.Header, body)
+	answer := d.read(x, op, response.StatusCode, response.Header, body)
+	answer.recorded = !trace.Traced(ctx)
+	return answer
 }
 
 func (d proxy) send(ctx context.Context, x *exchange, op *contract.Operation, args map[string]any) (*http.Response, error) {

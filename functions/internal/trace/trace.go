@@ -114,11 +114,13 @@ func (s Span) End(failed string) {
 	s.span.End()
 }
 
+// Traced says whether there is a trace.
+func Traced(ctx context.Context) bool { return trace.SpanContextFromContext(ctx).HasTraceID() }
+
 // Field is the trace's ID for a log line, and no field without a trace.
 func Field(ctx context.Context) zap.Field {
-	c := trace.SpanContextFromContext(ctx)
-	if !c.HasTraceID() {
+	if !Traced(ctx) {
 		return zap.Skip()
 	}
-	return zap.String("trace_id", c.TraceID().String())
+	return zap.String("trace_id", trace.SpanContextFromContext(ctx).TraceID().String())
 }

@@ -3,7 +3,10 @@ mock_provider "aws" {}
 variables {
   name   = "demo"
   region = "us-east-1"
-  api    = { name = "demo", stage = "live", access_log_group = "/aws/apigateway/demo/live/access" }
+  api = {
+    name         = "demo", stage = "live", access_log_group = "/aws/apigateway/demo/live/access"
+    query_fields = { for field in ["admission_id", "denial", "operation"] : field => "parse gate /${field}=(?<${field}>\\S+)/" }
+  }
   functions = {
     mcp      = { name = "demo-mcp", log_group = "/aws/lambda/demo-mcp", memory_mb = 512, reserved_concurrency = 20 }
     calendar = { name = "demo-calendar", log_group = "/aws/lambda/demo-calendar", memory_mb = 256, reserved_concurrency = 20 }
@@ -31,7 +34,7 @@ run "dashboard_and_alarms" {
         ["${metric} demo-calendar", "${metric} demo-mcp", "${metric} demo-settle"],
       )
     ])
-    error_message = "Each figure of D6 must be shown for every function."
+    error_message = "Each figure must be shown for every function."
   }
 
   assert {

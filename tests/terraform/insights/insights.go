@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -23,8 +24,9 @@ type Row map[string]string
 
 // Query is a parsed query.
 type Query struct {
-	steps  []func([]Record) []Record
-	fields map[string]bool
+	steps []func([]Record) []Record
+	// fields are the log's that it reads, parsed those that it makes of them.
+	fields, parsed map[string]bool
 }
 
 // Read reads a line of JSON.
@@ -54,7 +56,7 @@ func flatten(r Record, prefix string, tree map[string]any) {
 
 // Parse reads a query.
 func Parse(text string) (*Query, error) {
-	q := &Query{fields: map[string]bool{}}
+	q := &Query{fields: map[string]bool{}, parsed: map[string]bool{}}
 	for _, command := range strings.Split(text, "|") {
 		name, rest, _ := strings.Cut(strings.TrimSpace(command), " ")
 		step, err := q.command(name, strings.TrimSpace(rest))
@@ -98,6 +100,8 @@ func (q *Query) command(name, rest string) (func([]Record) []Record, error) {
 		return func(in []Record) []Record {
 			return slices.DeleteFunc(slices.Clone(in), func(r Record) bool { return !keep(r) })
 		}, nil
+	case "parse":
+		return q.parse(rest)
 	case "stats":
 		return q.stats(rest)
 	case "sort":
@@ -114,6 +118,42 @@ func (q *Query) command(name, rest string) (func([]Record) []Record, error) {
 		return func(in []Record) []Record { return in[:min(n, len(in))] }, nil
 	}
 	return nil, fmt.Errorf("there is no command %q here", name)
+}
+
+// parse adds the fields that a regular expression names; a record that it does not match stays as it is.
+func (q *Query) parse(text string) (func([]Record) []Record, error) {
+	m := extraction.FindStringSubmatch(text)
+	if m == nil {
+		return nil, fmt.Errorf("not a field and a /pattern/: %q", text)
+	}
+	re, err := regexp.Compile(m[2])
+	if err != nil {
+		return nil, err
+	}
+	q.read(m[1])
+	names := re.SubexpNames()[1:]
+	for _, name := range names {
+		q.parsed[name] = true
+	}
+	return func(in []Record) []Record {
+		out := make([]Record, len(in))
+		for i, r := range in {
+			out[i] = maps.Clone(r)
+			for j, value := range re.FindStringSubmatch(r[m[1]]) {
+				if j > 0 {
+					out[i][names[j-1]] = value
+				}
+			}
+		}
+		return out
+	}, nil
+}
+
+// read notes that a field is read, which is the log's unless the query has made it.
+func (q *Query) read(field string) {
+	if !q.parsed[field] {
+		q.fields[field] = true
+	}
 }
 
 func sorted(in []Record, by string, descending bool) []Record {
@@ -146,12 +186,16 @@ func (q *Query) condition(text string) (func(Record) bool, error) {
 			return func(r Record) bool { return a(r) && b(r) }, nil
 		}
 	}
+	if m := presence.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
+		q.read(m[1])
+		return func(r Record) bool { _, ok := r[m[1]]; return ok }, nil
+	}
 	m := comparison.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return nil, fmt.Errorf("not a comparison: %q", text)
 	}
 	field, operator, operand := m[1], m[2], m[3]
-	q.fields[field] = true
+	q.read(field)
 	if operator == "like" {
 		pattern, ok := strings.CutPrefix(operand, "/")
 		pattern, ok2 := strings.CutSuffix(pattern, "/")
@@ -175,6 +219,8 @@ func (q *Query) condition(text string) (func(Record) bool, error) {
 }
 
 var (
+	extraction = regexp.MustCompile(`^([\w.]+) /(.+)/$`)
+	presence   = regexp.MustCompile(`^ispresent\(([\w.]+)\)$`)
 	comparison = regexp.MustCompile(`^([\w.]+) (=|!=|like) (\S+)$`)
 	between    = regexp.MustCompile(`\) as (\w+), `) // other commas separate arguments
 	aggregate  = regexp.MustCompile(`^(count|sum|avg|max|pct)\(([\w.*]+)(?:, (\d+))?\) as (\w+)$`)
@@ -188,7 +234,7 @@ func (q *Query) stats(text string) (func([]Record) []Record, error) {
 		if key = strings.TrimSpace(key); key != "" {
 			keys = append(keys, key)
 			if !strings.HasPrefix(key, "bin(") {
-				q.fields[key] = true
+				q.read(key)
 			}
 		}
 	}
@@ -203,7 +249,7 @@ func (q *Query) stats(text string) (func([]Record) []Record, error) {
 			return nil, fmt.Errorf("not a figure: %q", part)
 		}
 		if m[2] != "*" {
-			q.fields[m[2]] = true
+			q.read(m[2])
 		}
 		wanted = append(wanted, figure{m[1], m[2], m[4], number(m[3])})
 	}

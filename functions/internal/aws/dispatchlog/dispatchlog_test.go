@@ -60,7 +60,7 @@ func reports(n int) (failed []gateway.Report) {
 // that are on their way.
 func TestAdmitted(t *testing.T) {
 	line := func(i int) string {
-		return fmt.Sprintf(`{"message":"{\"invocation\":\"i%d\",\"admission_id\":\"adm_1\"}"}`, i)
+		return fmt.Sprintf(`{"message":"{\"invocation\":\"i%d\",\"gate\":\"admission_id=adm_1\"}"}`, i)
 	}
 	log, asked := logs(t, `{"events":[`+line(1)+`]}`, `{"events":[],"nextToken":"more"}`, `{"events":[`+line(0)+`]}`)
 	lines, err := log.Admitted(t.Context(), reports(2))
@@ -68,11 +68,11 @@ func TestAdmitted(t *testing.T) {
 		t.Fatalf("%q, %v", lines, err)
 	}
 	first := (*asked)[0]
-	if first["logGroupName"] != "/aws/lambda/demo-mcp" || first["filterPattern"] != `{ ($.invocation = "i0" || $.invocation = "i1") && $.admission_id = "adm_*" }` ||
+	if first["logGroupName"] != "/aws/lambda/demo-mcp" || first["filterPattern"] != `{ ($.invocation = "i0" || $.invocation = "i1") && ($.gate = "admission_id=adm_*" || $.gate = "crossed=pct:*") }` ||
 		first["startTime"] != float64(at.Add(-11*time.Second).UnixMilli()) || first["endTime"] != float64(at.Add(time.Minute).UnixMilli()) {
 		t.Errorf("asked for %v", first)
 	}
-	if len(*asked) != 3 || (*asked)[1]["filterPattern"] != `{ ($.invocation = "i0") && $.admission_id = "adm_*" }` || (*asked)[2]["nextToken"] != "more" {
+	if len(*asked) != 3 || (*asked)[1]["filterPattern"] != `{ ($.invocation = "i0") && ($.gate = "admission_id=adm_*" || $.gate = "crossed=pct:*") }` || (*asked)[2]["nextToken"] != "more" {
 		t.Errorf("asked %v", *asked)
 	}
 }

@@ -123,9 +123,15 @@ func Query(p usage.Period, rows int) string {
 	for _, code := range gateway.CountedDenials() {
 		denials = append(denials, strconv.Quote(string(code)))
 	}
-	return fmt.Sprintf(`filter (%s in [%s] and %s = "%s") or (%s = "%s" and @timestamp < %d) | stats count(*) as calls by %s, %s, %s, %s | limit %d`,
-		names.Denial, strings.Join(denials, ", "), names.Period, p, names.ResponseType, gateway.Throttled, p.Reset().UnixMilli(),
-		names.Meter, names.Operation, names.Denial, names.ResponseType, rows)
+	said, parse := names.Admission, gateway.QueryFields()
+	return strings.Join([]string{
+		parse[said.Denial], parse[said.Period],
+		fmt.Sprintf(`filter (%s in [%s] and %s = "%s") or (%s = "%s" and @timestamp < %d)`,
+			said.Denial, strings.Join(denials, ", "), said.Period, p, names.ResponseType, gateway.Throttled, p.Reset().UnixMilli()),
+		parse[said.Meter], parse[said.Operation],
+		fmt.Sprintf(`stats count(*) as calls by %s, %s, %s, %s`, said.Meter, said.Operation, said.Denial, names.ResponseType),
+		fmt.Sprintf(`limit %d`, rows),
+	}, " | ")
 }
 
 // names of the fields of a record.
@@ -174,9 +180,9 @@ func add(row []types.ResultField, denials chargeback.Denials) error {
 	if err != nil || calls < 0 {
 		return fmt.Errorf("the query returned %q instead of a number of calls", fields["calls"])
 	}
-	record := gateway.AccessRecord{ResponseType: fields[names.ResponseType]}
-	record.Denial = fields[names.Denial]
-	denials[chargeback.Subject{Meter: fields[names.Meter], Operation: fields[names.Operation], Why: record.Refusal()}] += calls
+	said := gateway.Admission{Denial: fields[names.Admission.Denial], Meter: fields[names.Admission.Meter], Operation: fields[names.Admission.Operation]}
+	record := gateway.AccessRecord{ResponseType: fields[names.ResponseType], Admission: said}
+	denials[chargeback.Subject{Meter: said.Meter, Operation: said.Operation, Why: record.Refusal()}] += calls
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"sekisho/functions/internal/aws/logsinsights"
+	"sekisho/functions/internal/gateway"
 	"sekisho/functions/internal/money/chargeback"
 	"sekisho/functions/internal/problem"
 	"sekisho/functions/internal/usage"
@@ -32,7 +34,7 @@ const rows = 100
 // record is a line of the access log and the second it was logged in.
 type record struct {
 	at   int64
-	line map[string]string
+	line gateway.AccessRecord
 }
 
 // insights emulates StartQuery, GetQueryResults and StopQuery for the one query we send.
@@ -81,7 +83,7 @@ func (i *insights) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			i.t.Errorf("query %q with limit %d, want %q", in.QueryString, in.Limit, want)
 		}
 		id := fmt.Sprintf("query-%d", len(i.queries))
-		i.queries[id] = i.count(in.StartTime, in.EndTime)
+		i.queries[id] = i.count(in.QueryString, in.StartTime, in.EndTime)
 		i.windows = append(i.windows, [2]int64{in.StartTime, in.EndTime})
 		answer(w, map[string]any{"queryId": id})
 	case "GetQueryResults":
@@ -105,17 +107,37 @@ func (i *insights) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // grouped are the fields by which the query counts.
 var grouped = [4]string{"meter", "operation", "denial", "response_type"}
 
-// count evaluates: filter (denial and period) or (throttled before the month's end), stats
+// fields are those of a record, and what the query's commands parse out of them.
+func (i *insights) fields(query string, r gateway.AccessRecord) map[string]string {
+	var fields map[string]string
+	line, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(line, &fields)
+	}
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	for _, command := range regexp.MustCompile(`parse (\w+) /([^/]+)/ \|`).FindAllStringSubmatch(query, -1) {
+		re := regexp.MustCompile(command[2])
+		if found := re.FindStringSubmatch(fields[command[1]]); found != nil {
+			fields[re.SubexpNames()[1]] = found[1]
+		}
+	}
+	return fields
+}
+
+// count evaluates: parse, filter (denial and period) or (throttled before the month's end), stats
 // count(*) as calls by what is grouped, limit.
-func (i *insights) count(from, to int64) [][]map[string]string {
+func (i *insights) count(query string, from, to int64) [][]map[string]string {
 	calls := map[[4]string]int{}
 	for _, r := range i.records {
-		denied := slices.Contains([]string{"limit_exceeded", "rate_limited"}, r.line["denial"]) && r.line["period"] == "2026-11"
-		throttled := r.line["response_type"] == "THROTTLED" && r.at < november(i.t).Reset().Unix()
+		line := i.fields(query, r.line)
+		denied := slices.Contains([]string{"limit_exceeded", "rate_limited"}, line["denial"]) && line["period"] == "2026-11"
+		throttled := line["response_type"] == "THROTTLED" && r.at < november(i.t).Reset().Unix()
 		if r.at >= from && r.at <= to && (denied || throttled) {
 			var by [4]string
 			for n, name := range grouped {
-				by[n] = r.line[name]
+				by[n] = line[name]
 			}
 			calls[by]++
 		}
@@ -169,7 +191,9 @@ func start(t *testing.T, i *insights) logsinsights.Group {
 }
 
 func denied(at time.Time, meter, operation string) record {
-	return record{at.Unix(), map[string]string{"denial": "limit_exceeded", "period": "2026-11", "meter": meter, "operation": operation}}
+	return record{at.Unix(), gateway.AccessRecord{Admission: gateway.Admission{
+		Denial: string(problem.LimitExceeded), Operation: operation, KeyID: meter, Meter: meter, Period: "2026-11",
+	}}}
 }
 
 func subject(meter, operation string) chargeback.Subject {
@@ -179,13 +203,13 @@ func subject(meter, operation string) chargeback.Subject {
 func TestDenied(t *testing.T) {
 	first := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	other := denied(first, "key_a", "postal.lookup")
-	other.line["period"] = "2026-10"
+	other.line.Admission.Period = "2026-10"
 	admitted := denied(first, "key_a", "postal.lookup")
-	admitted.line["denial"] = "-"
+	admitted.line.Admission.Denial = ""
 	fast := denied(first, "key_a", "postal.lookup")
-	fast.line["denial"] = "rate_limited"
+	fast.line.Admission.Denial = "rate_limited"
 	throttled := func(at time.Time) record {
-		return record{at.Unix(), map[string]string{"denial": "-", "period": "-", "meter": "-", "operation": "-", "response_type": "THROTTLED"}}
+		return record{at.Unix(), gateway.AccessRecord{ResponseType: gateway.Throttled}}
 	}
 	i := &insights{polls: 2, records: []record{
 		denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "postal.lookup"), denied(first, "key_a", "calendar.holidays"),
@@ -194,7 +218,7 @@ func TestDenied(t *testing.T) {
 	}}
 	got, known, err := start(t, i).Denied(t.Context(), november(t))
 	want := chargeback.Denials{subject("key_a", "postal.lookup"): 2, subject("key_a", "calendar.holidays"): 1, subject("key_b", "postal.lookup"): 1,
-		{Meter: "key_a", Operation: "postal.lookup", Why: problem.RateLimited}: 1, {Meter: "-", Operation: "-", Why: problem.Throttled}: 1}
+		{Meter: "key_a", Operation: "postal.lookup", Why: problem.RateLimited}: 1, {Why: problem.Throttled}: 1}
 	if err != nil || !known || !maps.Equal(got, want) {
 		t.Errorf("%v, known %t, %v; want %v", got, known, err, want)
 	}

@@ -97,6 +97,7 @@ func TestAllow(t *testing.T) {
 	want := map[string]string{
 		"key_id": "key_a", "meter": "key_m", "user_id": "u", "plan": "free", "operation": "postal.lookup",
 		"period": "2026-11", "units": "1", "refund_cap": "100", "admission_id": g.grant.AdmissionID,
+		"gate":      "admission_id=" + g.grant.AdmissionID + " operation=postal.lookup key_id=key_a meter=key_m refund_cap=100",
 		"ratelimit": `"monthly";r=993;t=2`, "ratelimit_policy": `"monthly";q=1000;w=2592000`,
 	}
 	for name, value := range want {
@@ -159,11 +160,11 @@ func TestSharedResource(t *testing.T) {
 	}
 }
 
-// TestContextNeedsNoEscaping holds what gateway responses rely on: they substitute values
-// into JSON as they are. Two values go into headers alone, whose syntax has quotes.
+// TestContextNeedsNoEscaping holds what gateway responses and the access log rely on: they substitute
+// values into JSON as they are. Two values go into headers alone, whose syntax has quotes.
 func TestContextNeedsNoEscaping(t *testing.T) {
 	h, g, _ := setUp(t)
-	plain := regexp.MustCompile(`^[A-Za-z0-9_.,;():/@ -]*$`)
+	plain := regexp.MustCompile(`^[A-Za-z0-9_.,;():/@= -]*$`)
 	for _, admitted := range []bool{true, false} {
 		g.grant.Admitted = admitted
 		out, err := h.Handle(t.Context(), event())

@@ -61,7 +61,7 @@ func (h *Handler) unanswered(ctx context.Context, failed map[string]gateway.Repo
 	for _, line := range lines {
 		d, ok := gateway.ParseDispatched([]byte(line))
 		if _, due := failed[d.Invocation]; ok && due {
-			d.Crossed, d.Denial = "", ""
+			d.Admission.Crossed, d.Admission.Denial = "", ""
 			records = append(records, d.AccessRecord.Failed())
 		}
 	}

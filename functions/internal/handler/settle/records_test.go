@@ -86,7 +86,7 @@ func TestLookUpThatFails(t *testing.T) {
 		m := newMemory()
 		h, _ := handler(m)
 		h.Admissions = log
-		denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"})
+		denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429", "period": "2026-11"})
 		if err := h.Handle(t.Context(), delivery(t, denied, report(t, "error"))); err == nil || len(m.denied) != 0 {
 			t.Errorf("%v; denied %v", err, m.denied)
 		}

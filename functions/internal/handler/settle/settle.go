@@ -81,8 +81,8 @@ type account struct {
 type owed struct {
 	refund usage.Refund
 	denied int64
-	// crossed are the records of calls that crossed a threshold.
-	crossed []gateway.AccessRecord
+	// crossed are the admissions that crossed a threshold.
+	crossed []gateway.Admission
 }
 
 // group sorts the records by account.
@@ -96,12 +96,13 @@ func (h *Handler) group(records []gateway.AccessRecord) map[account]*owed {
 		return due[a]
 	}
 	for _, record := range records {
-		if p, err := usage.ParsePeriod(record.Period); err == nil && record.Meter != "" {
+		meter := record.Admission.Meter
+		if p, err := usage.ParsePeriod(record.Admission.Period); err == nil && meter != "" {
 			if record.IsCountedDenial() {
-				of(record.Meter, p).denied++
+				of(meter, p).denied++
 			}
-			if _, ok := record.Crossing(); ok {
-				of(record.Meter, p).crossed = append(of(record.Meter, p).crossed, record)
+			if _, ok := record.Admission.Crossing(); ok {
+				of(meter, p).crossed = append(of(meter, p).crossed, record.Admission)
 			}
 		}
 		if record.Status == "" { // the line of an admission whose call goes on
@@ -156,8 +157,8 @@ func (h *Handler) settle(ctx context.Context, a account, o *owed) (outcomes []us
 		}
 		admission.LogRefund(h.Log, h.API, o.refund, outcomes)
 	}
-	for _, record := range o.crossed {
-		if err := h.tell(ctx, a, record); err != nil {
+	for _, admitted := range o.crossed {
+		if err := h.tell(ctx, a, admitted); err != nil {
 			return outcomes, err
 		}
 	}

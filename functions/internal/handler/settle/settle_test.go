@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -143,14 +145,26 @@ var (
 	two      = usage.NewAdmissionID(november.Start().Add(time.Hour))
 )
 
+// record is of a call that failed, as the access log has it; "-" leaves a value out.
 func record(change map[string]string) string {
-	r := map[string]string{
-		"request_id": "r", "status": "404", "admission_id": one, "operation": "postal.lookup",
-		"key_id": "key_a", "meter": "key_m", "period": "2026-11", "units": "2", "refund_cap": "100", "denial": "-",
+	r := map[string]string{"request_id": "r", "status": "404", "response_type": "-"}
+	said := map[string]string{
+		"admission_id": one, "operation": "postal.lookup", "key_id": "key_a", "meter": "key_m", "units": "2", "refund_cap": "100",
 	}
 	for name, value := range change {
-		r[name] = value
+		if _, ok := r[name]; ok {
+			r[name] = value
+		} else {
+			said[name] = value
+		}
 	}
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		if said[name] != "-" {
+			pairs = append(pairs, name+"="+said[name])
+		}
+	}
+	r["gate"] = strings.Join(pairs, " ")
 	text, _ := json.Marshal(r)
 	return string(text)
 }
@@ -220,7 +234,7 @@ func TestDashboardAsksForTheLogLine(t *testing.T) {
 func TestDenialsAreAddedUp(t *testing.T) {
 	m := newMemory()
 	h, _ := handler(m)
-	denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"})
+	denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429", "period": "2026-11"})
 	if err := h.Handle(t.Context(), delivery(t, denied, denied, record(nil), denied)); err != nil {
 		t.Fatal(err)
 	}
@@ -231,8 +245,8 @@ func TestDenialsAreAddedUp(t *testing.T) {
 
 // TestDenialsOfNobody: a denial without a meter or a month, as of an unknown key, is nobody's.
 func TestDenialsOfNobody(t *testing.T) {
-	for _, lacks := range []map[string]string{{"meter": "-"}, {"period": "-"}, {"period": "2026-13"}} {
-		denied := map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"}
+	for _, lacks := range []map[string]string{{"meter": "-", "key_id": "-"}, {"period": "-"}, {"period": "2026-13"}} {
+		denied := map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429", "period": "2026-11"}
 		maps.Copy(denied, lacks)
 		m := newMemory()
 		h, _ := handler(m)
@@ -276,7 +290,7 @@ func TestAFailedStoreAsksForRedelivery(t *testing.T) {
 	m.down = "key_m"
 	h, _ := handler(m)
 	other := record(map[string]string{"admission_id": two, "meter": "key_n"})
-	denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"})
+	denied := record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429", "period": "2026-11"})
 	event := delivery(t, record(nil), other, denied)
 	if err := h.Handle(t.Context(), event); err == nil {
 		t.Fatal("no error: the delivery would not be repeated")
@@ -298,7 +312,7 @@ func TestUncountedDenialsAskForRedelivery(t *testing.T) {
 	m := newMemory()
 	m.noCount = true
 	h, _ := handler(m)
-	event := delivery(t, record(nil), record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429"}))
+	event := delivery(t, record(nil), record(map[string]string{"denial": "limit_exceeded", "admission_id": "-", "status": "429", "period": "2026-11"}))
 	if err := h.Handle(t.Context(), event); err == nil {
 		t.Fatal("no error: the denials are lost")
 	}
@@ -360,8 +374,8 @@ func TestBadRecordsAreLeftAndLogged(t *testing.T) {
 	bad := []string{
 		``, `{`, `[]`, `"x"`, `{"status":404}`, "\xff\xfe",
 		record(map[string]string{"status": "soon"}), record(map[string]string{"status": "99"}),
-		record(map[string]string{"admission_id": "adm_short"}), record(map[string]string{"admission_id": usage.NewAdmissionID(november.Reset())}), record(map[string]string{"admission_id": "x"}),
-		record(map[string]string{"meter": "-"}), record(map[string]string{"meter": "meter"}),
+		record(map[string]string{"admission_id": "adm_short"}), record(map[string]string{"admission_id": usage.NewAdmissionID(november.Reset()), "period": "2026-11"}), record(map[string]string{"admission_id": "x"}),
+		record(map[string]string{"meter": "-", "key_id": "-"}), record(map[string]string{"meter": "meter"}), record(map[string]string{"operation": "postal.lookup more"}),
 		record(map[string]string{"period": "2026-13"}), record(map[string]string{"units": "0"}),
 		record(map[string]string{"units": "-5"}), record(map[string]string{"units": "1.5"}),
 		record(map[string]string{"refund_cap": "-2"}), record(map[string]string{"refund_cap": "-"}),
@@ -398,7 +412,7 @@ func FuzzRecord(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(record(nil))
-	f.Add(`{"status":"-","admission_id":"-"}`)
+	f.Add(`{"status":"-","gate":"-"}`)
 	f.Add("\x00")
 	f.Fuzz(func(t *testing.T, line string) {
 		r, err := gateway.ParseAccessRecord([]byte(line))

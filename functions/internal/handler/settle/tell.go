@@ -36,28 +36,28 @@ type Threshold struct {
 
 // tell sends the message once a month and percentage, however often the record comes. If it
 // can't be sent, the next delivery of the record tries again.
-func (h *Handler) tell(ctx context.Context, a account, record gateway.AccessRecord) error {
+func (h *Handler) tell(ctx context.Context, a account, admitted gateway.Admission) error {
 	if h.Topic == nil {
 		return nil
 	}
-	c, _ := record.Crossing()
+	c, _ := admitted.Crossing()
 	name := fmt.Sprintf("threshold#%s#%d", a.meter, c.Percent)
 	first, err := h.Store.Once(ctx, name, a.period)
 	if err != nil || !first {
 		return err
 	}
 	message := Threshold{
-		Event: "usage_threshold", Percent: c.Percent, KeyID: record.KeyID, Meter: record.Meter, User: record.UserID, Plan: record.Plan,
+		Event: "usage_threshold", Percent: c.Percent, KeyID: admitted.KeyID, Meter: admitted.Meter, User: admitted.UserID, Plan: admitted.Plan,
 		Month: a.period.String(), Used: c.Used, Limit: c.Limit,
 	}
-	if at, ok := usage.AdmissionTime(record.AdmissionID); ok {
+	if at, ok := usage.AdmissionTime(admitted.AdmissionID); ok {
 		message.RunsOutOn = runsOutOn(a.period, c, at)
 	}
 	text, err := json.MarshalIndent(message, "", "  ")
 	if err != nil {
 		return err
 	}
-	subject := fmt.Sprintf("Sekisho: key %s has used %d %% of its month", record.KeyID, c.Percent)
+	subject := fmt.Sprintf("Sekisho: key %s has used %d %% of its month", admitted.KeyID, c.Percent)
 	if err := h.Topic.Publish(ctx, subject, string(text)); err != nil {
 		return errors.Join(fmt.Errorf("tell that %s reached %d %%: %w", a.meter, c.Percent, err), h.Store.Again(ctx, name, a.period))
 	}

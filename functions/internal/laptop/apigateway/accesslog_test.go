@@ -43,7 +43,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 // nothing else does.
 func TestSubscriptionFilter(t *testing.T) {
 	status := 200
-	admitted := policy("Allow", "*", `{"admission_id":"adm_9"}`)
+	admitted := policy("Allow", "*", `{"gate":"admission_id=adm_9"}`)
 	answer := admitted
 	f := newFixture(t, script{
 		authorizer: invokerFunc(func(context.Context, []byte) ([]byte, error) {
@@ -59,17 +59,17 @@ func TestSubscriptionFilter(t *testing.T) {
 	for _, tc := range []struct {
 		name, answer, path string
 		status             int
-		want               string // status, admission, denial, type; empty for no record
+		want               string // status, what the gate said, type; empty for no record
 	}{
 		{"success", admitted, "/things/7", 200, ""},
 		{"redirect", admitted, "/things/7", 302, ""},
-		{"client error", admitted, "/things/7", 404, "404 adm_9 - -"},
-		{"server error", admitted, "/things/7", 500, "500 adm_9 - -"},
-		{"malformed", admitted, "/things/7", 999, "502 adm_9 - DEFAULT_5XX"},
-		{"exempt", policy("Allow", "*", `{"admission_id":""}`), "/things/7", 500, ""},
+		{"client error", admitted, "/things/7", 404, "404 admission_id=adm_9 -"},
+		{"server error", admitted, "/things/7", 500, "500 admission_id=adm_9 -"},
+		{"malformed", admitted, "/things/7", 999, "502 admission_id=adm_9 DEFAULT_5XX"},
+		{"exempt", policy("Allow", "*", `{"gate":"operation=things.get"}`), "/things/7", 500, ""},
 		{"no context", policy("Allow", "*", `{}`), "/things/7", 500, ""},
-		{"over the limit", policy("Deny", "*", `{"denial":"limit_exceeded"}`), "/things/7", 200, "403 - limit_exceeded ACCESS_DENIED"},
-		{"another denial", policy("Deny", "*", `{"denial":"other"}`), "/things/7", 200, ""},
+		{"over the limit", policy("Deny", "*", `{"gate":"denial=limit_exceeded"}`), "/things/7", 200, "403 denial=limit_exceeded ACCESS_DENIED"},
+		{"another denial", policy("Deny", "*", `{"gate":"denial=other"}`), "/things/7", 200, ""},
 		{"unauthorized", "", "/things/7", 200, ""},
 		{"unknown route", admitted, "/nowhere", 200, ""},
 		{"public", admitted, "/open", 500, ""},
@@ -89,7 +89,7 @@ func TestSubscriptionFilter(t *testing.T) {
 			continue
 		}
 		r := records[0]
-		if got := strings.Join([]string{r["status"], r["admission_id"], r["denial"], r["type"]}, " "); got != tc.want {
+		if got := strings.Join([]string{r["status"], r["gate"], r["type"]}, " "); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 		if r["route"] != "/things/{id}" || r["agent"] != `quote " backslash \ `+"\x01" {

@@ -111,7 +111,7 @@ func TestSlowBody(t *testing.T) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.records) != 1 || f.records[0]["status"] != "400" || f.records[0]["admission_id"] != "adm_1" {
+	if len(f.records) != 1 || f.records[0]["status"] != "400" || f.records[0]["gate"] != "admission_id=adm_1" {
 		t.Errorf("records %v", f.records)
 	}
 }

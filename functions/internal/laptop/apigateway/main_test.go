@@ -42,7 +42,7 @@ func applied(refusals string) []byte {
    "responses":{"default":{"statusCode":"200","responseTemplates":{"application/json":"{\"state\":\"fine\",\"id\":\"$context.requestId\"}"}},
                 "4\\d{2}":{"statusCode":"418","responseTemplates":{"text/plain":"teapot"}}}}}}
 },
-"x-sekisho-access-log":{"status":"$context.status","admission_id":"$context.authorizer.admission_id","denial":"$context.authorizer.denial","type":"$context.error.responseType","route":"$context.resourcePath","agent":"$context.identity.userAgent"},
+"x-sekisho-access-log":{"status":"$context.status","gate":"$context.authorizer.gate","type":"$context.error.responseType","route":"$context.resourcePath","agent":"$context.identity.userAgent"},
 "x-amazon-apigateway-gateway-responses":{` + refusals + `}}`)
 }
 
@@ -143,7 +143,7 @@ func (f *fixture) authorizer(s script) Invoker {
 		if s.authorizer != nil {
 			return s.authorizer.Invoke(ctx, payload)
 		}
-		return []byte(policy("Allow", "*", `{"admission_id":"adm_1","units":1,"free":false}`)), nil
+		return []byte(policy("Allow", "*", `{"admission_id":"adm_1","units":1,"free":false,"gate":"admission_id=adm_1"}`)), nil
 	})
 }
 

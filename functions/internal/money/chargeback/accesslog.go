@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"strconv"
 	"time"
 
 	"sekisho/functions/internal/gateway"
@@ -71,20 +70,19 @@ func (l *LogReading) add(line []byte, p usage.Period) bool {
 		return false
 	}
 	if why := record.Refusal(); why != "" && monthOf(record) == p.String() {
-		l.Denials[Subject{record.Meter, record.Operation, why}]++
+		l.Denials[Subject{record.Admission.Meter, record.Admission.Operation, why}]++
 	}
 	return true
 }
 
-// monthOf is the month that a record belongs to: the one that the authorizer decided for, or that
-// of the request where no authorizer ran; "" if there is neither.
+// monthOf is the month that a record belongs to: the one that the gate decided for, or that of the
+// record where no gate saw the call; "" if there is neither.
 func monthOf(r gateway.AccessRecord) string {
-	if r.Period != "" {
-		return r.Period
-	}
-	ms, err := strconv.ParseInt(r.TimeEpochMs, 10, 64)
-	if err != nil {
+	switch {
+	case r.Admission.Period != "":
+		return r.Admission.Period
+	case r.TimestampMs == 0:
 		return ""
 	}
-	return usage.PeriodOf(time.UnixMilli(ms)).String()
+	return usage.PeriodOf(time.UnixMilli(r.TimestampMs)).String()
 }

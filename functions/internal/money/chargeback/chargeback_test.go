@@ -151,7 +151,7 @@ func TestTotalsAreTheCounters(t *testing.T) {
 }
 
 func record(meter, operation, period, denial string) string {
-	return `{"denial":"` + denial + `","meter":"` + meter + `","operation":"` + operation + `","period":"` + period + `","status":"429"}` + "\n"
+	return `{"gate":"denial=` + denial + ` operation=` + operation + ` meter=` + meter + ` period=` + period + `","status":"429"}` + "\n"
 }
 
 // TestReasons: the log says why calls were refused. Those that were throttled, which includes
@@ -162,10 +162,10 @@ func TestReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	throttled := func(ms string) string {
-		return `{"denial":"-","meter":"-","operation":"-","period":"-","response_type":"THROTTLED","time_epoch_ms":"` + ms + "\"}\n"
+		return `{"@timestamp":` + ms + `,"gate":"-","response_type":"THROTTLED"}` + "\n"
 	}
 	log := record("a", "light", "2026-11", "limit_exceeded") + record("a", "light", "2026-11", "rate_limited") + record("b", "light", "2026-11", "rate_limited") +
-		throttled("1796074827970") + throttled("1796083199999") + throttled("1796083200000") + throttled("-")
+		throttled("1796074827970") + throttled("1796083199999") + throttled("1796083200000") + throttled("0")
 	got, err := chargeback.ReadLog(strings.NewReader(log), november)
 	want := map[problem.Code]int64{problem.LimitExceeded: 1, problem.RateLimited: 2, problem.Throttled: 2}
 	if err != nil || !maps.Equal(got.Denials.Reasons(), want) {
@@ -192,7 +192,7 @@ func TestReadLog(t *testing.T) {
 		"empty":                {"", 0, 0, false},
 		"two":                  {good + good, 2, 0, false},
 		"another month":        {good + record("a", "light", "2026-10", "limit_exceeded"), 1, 0, false},
-		"another denial":       {good + record("a", "light", "2026-11", "-"), 1, 0, false},
+		"another denial":       {good + record("a", "light", "2026-11", "throttled"), 1, 0, false},
 		"torn":                 {good + good[:20], 1, 0, true},
 		"whole, no line end":   {good + strings.TrimSuffix(good, "\n"), 2, 0, false},
 		"garbage between":      {good + "\x00\xff{\n" + good, 2, 1, false},
