@@ -70,6 +70,9 @@ func TestOpenMakesTheDirectoryAndKeepsData(t *testing.T) {
 	}
 }
 
+// seki marks a file as those of all releases are marked: with another mark they could not be opened any more.
+const seki = "PRAGMA application_id = 1397050185;"
+
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -80,7 +83,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"a directory as file", "choose a directory that you can write to", makeDir, ""},
 		{"what is no database", "not a database", writeText(strings.Repeat("no database ", 100)), ""},
 		{"another program's database", "belongs to another program", execute("CREATE TABLE song (title TEXT)"), ""},
-		{"a newer schema", "written by a newer sekisho", execute(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations)+1)), ""},
+		{"a newer schema", "written by a newer sekisho", execute(seki + fmt.Sprintf("PRAGMA user_version = %d", len(migrations)+1)), ""},
+		{"a table in the way of the second schema", "schema 2", execute(seki + "PRAGMA user_version = 1; CREATE TABLE brake (x)"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
