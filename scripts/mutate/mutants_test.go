@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -88,6 +89,24 @@ func TestWeaving(t *testing.T) {
 	}
 	if strings.Contains(woven, "№") || weave(code, nil) != code {
 		t.Error("the text is not what it was")
+	}
+}
+
+// TestRounds: the tests that take long run last, and none is left out.
+func TestRounds(t *testing.T) {
+	const printed = `=== RUN   TestA
+--- PASS: TestA (0.99s)
+    --- PASS: TestA/part (3.00s)
+--- PASS: TestB (1.00s)
+--- PASS: FuzzC (0.00s)
+`
+	for out, want := range map[string][]string{
+		printed: {"-test.run=^(TestA|FuzzC)$", "-test.skip=^(TestA|FuzzC)$"},
+		strings.Replace(printed, "1.00", "0.10", 1): {"-test.run=^(TestA|TestB|FuzzC)$"},
+	} {
+		if got := rounds(out); !slices.Equal(got, want) {
+			t.Errorf("rounds %q, want %q", got, want)
+		}
 	}
 }
 

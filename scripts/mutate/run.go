@@ -25,6 +25,8 @@ type pkg struct {
 	scratch string // directory
 	// patience is how long each of the tests may take.
 	patience []time.Duration
+	// rounds are, for each of the tests, the arguments of the runs that make up all of it.
+	rounds [][]string
 }
 
 // chosen is the variable that names the mutant that runs.
@@ -59,9 +61,11 @@ func (p *pkg) try(deadline time.Time, wanted func(number int, key string) bool, 
 	}
 	for i := range p.tests {
 		start := time.Now()
-		if passed, out := p.test(i, "all", 0, 10*time.Minute); !passed {
+		passed, out := p.test(i, "all", 0, 10*time.Minute, "-test.v")
+		if !passed {
 			return t, fmt.Errorf("the tests of %s fail without a fault:\n%s", p.tests[i], out)
 		}
+		p.rounds = append(p.rounds, rounds(out))
 		p.patience = append(p.patience, 5*time.Since(start)+10*time.Second)
 	}
 	for i, m := range p.mutants {
@@ -97,19 +101,47 @@ func (p *pkg) try(deadline time.Time, wanted func(number int, key string) bool, 
 // survives runs the tests on a mutant, until some fail. The error is the compiler's.
 func (p *pkg) survives(number int, live bool) (bool, error) {
 	set := "all"
-	for i := range p.tests {
-		if !live {
-			set = "one"
-			if out, err := p.compile(i, set, p.alone(number)); err != nil {
-				return false, fmt.Errorf("%w: %s", err, out)
+	if !live {
+		set = "one"
+	}
+	for round := range mostRounds {
+		for i := range p.tests {
+			if round == 0 && !live {
+				if out, err := p.compile(i, set, p.alone(number)); err != nil {
+					return false, fmt.Errorf("%w: %s", err, out)
+				}
 			}
-		}
-		if passed, _ := p.test(i, set, number, p.patience[i]); !passed {
-			return false, nil
+			if round >= len(p.rounds[i]) {
+				continue
+			}
+			if passed, _ := p.test(i, set, number, p.patience[i], p.rounds[i][round]); !passed {
+				return false, nil
+			}
 		}
 	}
 	return true, nil
 }
+
+const mostRounds = 2
+
+// rounds splits what a run of all tests has printed: those that took less than a second come first, since
+// they notice most faults.
+func rounds(out string) []string {
+	var quick []string
+	all := result.FindAllStringSubmatch(out, -1)
+	for _, test := range all {
+		if seconds, err := strconv.ParseFloat(test[2], 64); err == nil && seconds < 1 {
+			quick = append(quick, test[1])
+		}
+	}
+	list := "^(" + strings.Join(quick, "|") + ")$"
+	if len(quick) == len(all) {
+		return []string{"-test.run=" + list}
+	}
+	return []string{"-test.run=" + list, "-test.skip=" + list}
+}
+
+var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([\d.]+)s\)`)
 
 // together are the mutants that can be compiled into one binary. Where the compiler complains of a line,
 // its mutants are left to be tried alone.
@@ -217,10 +249,10 @@ func (p *pkg) compile(test int, set string, files map[string]string) (string, er
 var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 
 // test says whether the tests pass. One that hangs has noticed.
-func (p *pkg) test(test int, set string, number int, patience time.Duration) (passed bool, out string) {
+func (p *pkg) test(test int, set string, number int, patience time.Duration, argument string) (passed bool, out string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+patience.String())
+	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+patience.String(), argument)
 	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number))
 	// What the tests started ends with them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

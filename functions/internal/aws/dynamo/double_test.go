@@ -94,6 +94,14 @@ func sorted(responses any) []string {
 	return all
 }
 
+// TestContractOverTheDouble takes a hundredth of the time that moto takes: most faults show here at once.
+func TestContractOverTheDouble(t *testing.T) {
+	storetest.Usage(t, func(*testing.T) usage.Store {
+		s, _ := overDouble()
+		return s.Usage()
+	})
+}
+
 // TestDoubleAgreesWithMoto: the whole contract of a usage.Store, sent to both.
 func TestDoubleAgreesWithMoto(t *testing.T) {
 	storetest.Usage(t, func(t *testing.T) usage.Store {
