@@ -24,6 +24,8 @@ import (
 type wire struct {
 	left int
 	err  error
+	// parsed counts the statements that SQLite was given to parse.
+	parsed int
 }
 
 func (w *wire) step() error {
@@ -83,6 +85,7 @@ func (c wiredConn) PrepareContext(ctx context.Context, query string) (driver.Stm
 	if err := c.wire.step(); err != nil {
 		return nil, err
 	}
+	c.wire.parsed++
 	s, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
 	return wiredStmt{s, c.wire}, err
 }
@@ -361,6 +364,23 @@ func empty(t *testing.T) *DB {
 	db := &DB{turn: make(chan struct{}, 1), write: write, read: read}
 	t.Cleanup(func() { _ = errors.Join(write.Close(), read.Close()) })
 	return db
+}
+
+// TestFrequentStatementsAreParsedOnce, and not by each admission and each look at a key.
+func TestFrequentStatementsAreParsedOnce(t *testing.T) {
+	s, db := newSample(t), fresh(t)
+	s.put(t, db)
+	w := &wire{left: -1}
+	db.write, db.read = w.over(t, db.write), w.over(t, db.read)
+	if err := db.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := w.parsed
+	_, admitted := db.Usage().Admit(t.Context(), s.admission)
+	_, found := db.Accounts().Key(t.Context(), s.key.ID)
+	if err := errors.Join(admitted, found); err != nil || w.parsed != before {
+		t.Errorf("%d statements were parsed again, %v", w.parsed-before, err)
+	}
 }
 
 // TestWhatCannotBeReadIsAnError, and is not left out or taken for empty.

@@ -246,8 +246,8 @@ func TestDenials(t *testing.T) {
 // TestACrossedThresholdIsNoted for settle, which tells of it.
 func TestACrossedThresholdIsNoted(t *testing.T) {
 	h, g, _ := setUp(t)
-	h.Gate.TellAt = []int{80}
-	for used, want := range map[int64]any{799: nil, 800: "pct:80:800:1000", 801: nil} {
+	h.Gate.TellAt = []int{1, 80}
+	for used, want := range map[int64]any{9: nil, 10: "pct:1:10:1000", 799: nil, 800: "pct:80:800:1000", 801: nil} {
 		g.grant.Decision = usage.Decision{Admitted: true, State: usage.State{Used: used}}
 		if out, err := h.Handle(t.Context(), event()); err != nil || out.Context["crossed"] != want {
 			t.Errorf("%d used: %v, %v; want %v", used, out.Context["crossed"], err, want)
@@ -305,7 +305,7 @@ func TestTooManyUnknownKeys(t *testing.T) {
 	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || len(g.asked) != 0 {
+	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || out.Context["operation"] != "postal.lookup" || len(g.asked) != 0 {
 		t.Errorf("context %v; the gate was asked %v", out.Context, g.asked)
 	}
 }
