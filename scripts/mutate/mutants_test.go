@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const code = `package p
@@ -101,12 +102,13 @@ func TestRounds(t *testing.T) {
 --- PASS: TestB (1.00s)
 --- PASS: FuzzC (0.00s)
 `
-	for out, want := range map[string][]string{
-		printed: {"-test.run=^(TestA|FuzzC)$", "-test.skip=^(TestA|FuzzC)$"},
-		strings.Replace(printed, "1.00", "0.10", 1): {"-test.run=^(TestA|TestB|FuzzC)$"},
+	const a, b = 990 * time.Millisecond, 100 * time.Millisecond
+	for out, want := range map[string][]round{
+		printed: {{"-test.run=^(TestA|FuzzC)$", patience(a)}, {"-test.skip=^(TestA|FuzzC)$", patience(time.Second)}},
+		strings.Replace(printed, "1.00", "0.10", 1): {{"-test.run=^(TestA|TestB|FuzzC)$", patience(a + b)}},
 	} {
 		if got := rounds(out); !slices.Equal(got, want) {
-			t.Errorf("rounds %q, want %q", got, want)
+			t.Errorf("rounds %v, want %v", got, want)
 		}
 	}
 }

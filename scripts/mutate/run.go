@@ -25,10 +25,15 @@ type pkg struct {
 	text    map[string]string // by path
 	mutants []mutant
 	scratch string // directory
-	// patience is how long each of the tests may take.
-	patience []time.Duration
-	// rounds are, for each of the tests, the arguments of the runs that make up all of it.
-	rounds [][]string
+	// rounds are, for each of the tests, the runs that make up all of it.
+	rounds [][]round
+}
+
+// round is a run of some of a package's tests.
+type round struct {
+	argument string
+	// patience is how long it may take.
+	patience time.Duration
 }
 
 // chosen is the variable that names the mutant that runs.
@@ -70,13 +75,11 @@ func (p *pkg) try(deadline time.Time, wanted func(number int, key string) bool, 
 		return t, err
 	}
 	for i := range p.tests {
-		start := time.Now()
-		passed, out := p.test(i, "all", 0, 10*time.Minute, "-test.v")
+		passed, out := p.test(i, "all", 0, round{"-test.v", 10 * time.Minute})
 		if !passed {
 			return t, fmt.Errorf("the tests of %s fail without a fault:\n%s", p.tests[i], out)
 		}
 		p.rounds = append(p.rounds, rounds(out))
-		p.patience = append(p.patience, 5*time.Since(start)+3*time.Second)
 	}
 	var (
 		running sync.WaitGroup
@@ -133,17 +136,17 @@ func (p *pkg) survives(number int, live bool) (bool, error) {
 		set = strconv.Itoa(number)
 		defer os.RemoveAll(filepath.Join(p.scratch, set))
 	}
-	for round := range mostRounds {
+	for n := range mostRounds {
 		for i := range p.tests {
-			if round == 0 && !live {
+			if n == 0 && !live {
 				if out, err := p.compile(i, set, p.alone(number)); err != nil {
 					return false, fmt.Errorf("%w: %s", err, out)
 				}
 			}
-			if round >= len(p.rounds[i]) {
+			if n >= len(p.rounds[i]) {
 				continue
 			}
-			if passed, _ := p.test(i, set, number, p.patience[i], p.rounds[i][round]); !passed {
+			if passed, _ := p.test(i, set, number, p.rounds[i][n]); !passed {
 				return false, nil
 			}
 		}
@@ -155,22 +158,30 @@ const mostRounds = 2
 
 // rounds splits what a run of all tests has printed: those that took less than a second come first, since
 // they notice most faults.
-func rounds(out string) []string {
-	var quick []string
-	all := result.FindAllStringSubmatch(out, -1)
-	for _, test := range all {
-		if seconds, err := strconv.ParseFloat(test[2], 64); err == nil && seconds < 1 {
-			quick = append(quick, test[1])
+func rounds(out string) []round {
+	var names []string
+	var quick, slow time.Duration
+	for _, test := range result.FindAllStringSubmatch(out, -1) {
+		took, _ := time.ParseDuration(test[2])
+		if took >= time.Second {
+			slow += took
+			continue
 		}
+		names = append(names, test[1])
+		quick += took
 	}
-	list := "^(" + strings.Join(quick, "|") + ")$"
-	if len(quick) == len(all) {
-		return []string{"-test.run=" + list}
+	list := "^(" + strings.Join(names, "|") + ")$"
+	first := round{"-test.run=" + list, patience(quick)}
+	if slow == 0 {
+		return []round{first}
 	}
-	return []string{"-test.run=" + list, "-test.skip=" + list}
+	return []round{first, {"-test.skip=" + list, patience(slow)}}
 }
 
-var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([\d.]+)s\)`)
+// patience is how long tests may take that took so long without a fault.
+func patience(took time.Duration) time.Duration { return 5*took + 3*time.Second }
+
+var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([\d.]+s)\)`)
 
 // together are the mutants that can be compiled into one binary. Where the compiler complains of a line,
 // its mutants are left to be tried alone, the numbers first: where they stand for a fraction, they do not build.
@@ -303,10 +314,10 @@ func (p *pkg) compile(test int, set string, files map[string]string) (string, er
 var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 
 // test says whether the tests pass. One that hangs has noticed.
-func (p *pkg) test(test int, set string, number int, patience time.Duration, argument string) (passed bool, out string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (p *pkg) test(test int, set string, number int, r round) (passed bool, out string) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+patience.String(), argument)
+	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+r.patience.String(), r.argument)
 	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number))
 	// What the tests started ends with them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
