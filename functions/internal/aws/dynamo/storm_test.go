@@ -28,7 +28,7 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func overDouble() (*Store, *counted) {
 	wire := &counted{Double: dynamotest.New()}
-	return New(dynamotest.Client(wire), Tables{Accounts: "accounts", Usage: "usage"}), wire
+	return over(wire), wire
 }
 
 // failures makes n failed calls of a meter, charged in one piece, and their refund.

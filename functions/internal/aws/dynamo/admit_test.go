@@ -17,6 +17,7 @@ import (
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/usage"
 )
 
@@ -65,8 +66,7 @@ func TestAdmitUnderFaults(t *testing.T) {
 		{"condition failed without its item after a lost answer", []fault{lostAnswer, withoutItem}, 5, granted(1), nil, 1, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wire := &faultyWire{plan: script(c.faults...)}
-			s := New(clientOver(t, wire), freshTables(t))
+			wire, s := faulty(script(c.faults...))
 			if slices.Contains(c.faults, swallowed) {
 				s.attempt = time.Second // the second attempt must get its answer on a busy machine too
 			}
@@ -91,8 +91,7 @@ var errAny = errors.New("any")
 
 // A failed condition may come without the item (aws-sdk-go-v2#2600).
 func TestDenialWithoutItem(t *testing.T) {
-	wire := &faultyWire{}
-	s := New(clientOver(t, wire), freshTables(t))
+	wire, s := faulty(nil)
 	mustAdmit(t, s, admissionAt(start, "m", 3))
 	full := admissionAt(start, "m", 3)
 	full.Units = 3
@@ -145,16 +144,15 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 		{"a newer one in the slot, and full", lostAnswer, 2, time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tables := freshTables(t)
-			calm := New(clientOver(t, &faultyWire{}), tables)
+			wire, s := faulty(script(c.fault))
+			calm := over(wire.to)
 			ours := admissionAt(start, "m", c.limit)
-			wire := &faultyWire{plan: script(c.fault)}
 			wire.after = func(_ string, n int) {
 				if n == 0 {
 					mustAdmit(t, calm, inSlotOf(ours, start.Add(c.between), c.sameSlot))
 				}
 			}
-			d, err := New(clientOver(t, wire), tables).Usage().Admit(t.Context(), ours)
+			d, err := s.Usage().Admit(t.Context(), ours)
 			d.Wait, d.Unseen = 0, false
 			if d != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v, %v; want %+v, %v", d, err, c.want, c.err)
@@ -168,10 +166,6 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 
 // A write may arrive after its own retry (dynamodb-atomic-counter#4).
 func TestLateWrites(t *testing.T) {
-	setup := func(t *testing.T, faults ...fault) (*faultyWire, *Store) {
-		wire := &faultyWire{plan: script(faults...)}
-		return wire, New(clientOver(t, wire), freshTables(t))
-	}
 	deliver := func(t *testing.T, wire *faultyWire, want int) {
 		t.Helper()
 		wire.reset(nil)
@@ -180,7 +174,7 @@ func TestLateWrites(t *testing.T) {
 		}
 	}
 	t.Run("finds its repetition and does nothing", func(t *testing.T) {
-		wire, s := setup(t, late, late)
+		wire, s := faulty(script(late, late))
 		mustAdmit(t, s, admissionAt(start, "m", 5))
 		deliver(t, wire, 2)
 		if used := usedOf(t, s, "m"); used != 1 {
@@ -188,7 +182,7 @@ func TestLateWrites(t *testing.T) {
 		}
 	})
 	t.Run("after the units were taken back does nothing", func(t *testing.T) {
-		wire, s := setup(t, late, lostAnswer, lostAnswer)
+		wire, s := faulty(script(late, lostAnswer, lostAnswer))
 		if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
 		}
@@ -198,7 +192,7 @@ func TestLateWrites(t *testing.T) {
 		}
 	})
 	t.Run("a late take-back takes nothing twice", func(t *testing.T) {
-		wire, s := setup(t, lostAnswer, lostAnswer, lostAnswer, late)
+		wire, s := faulty(script(lostAnswer, lostAnswer, lostAnswer, late))
 		ours := admissionAt(start, "m", 5)
 		if d, err := s.Usage().Admit(t.Context(), ours); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
@@ -212,7 +206,7 @@ func TestLateWrites(t *testing.T) {
 	})
 	t.Run("at worst it charges once more, within the limit", func(t *testing.T) {
 		for limit, want := range map[usage.Limit]int64{5: 3, 2: 2} {
-			wire, s := setup(t, late)
+			wire, s := faulty(script(late))
 			ours := admissionAt(start, "m", limit)
 			mustAdmit(t, s, ours)
 			mustAdmit(t, s, inSlotOf(ours, start.Add(time.Millisecond), true))
@@ -226,8 +220,7 @@ func TestLateWrites(t *testing.T) {
 
 func TestStoreDownIsAnError(t *testing.T) {
 	for _, f := range []fault{errorBefore, lostRequest, refused, throttled} {
-		wire := &faultyWire{plan: func(string, int) fault { return f }}
-		s := New(clientOver(t, wire), freshTables(t))
+		wire, s := faulty(func(string, int) fault { return f })
 		a := admissionAt(start, "m", 5)
 		if d, err := s.Usage().Admit(t.Context(), a); err == nil || d.Admitted {
 			t.Errorf("fault %d: Admit: %+v, %v", f, d, err)
@@ -251,8 +244,7 @@ func TestAdmitKeepsTheDeadline(t *testing.T) {
 	for within, attempt := range map[time.Duration]time.Duration{
 		3 * time.Second: time.Minute, time.Minute: 500 * time.Millisecond,
 	} {
-		wire := &faultyWire{plan: script(swallowed, invalid)}
-		s := New(clientOver(t, wire), freshTables(t))
+		wire, s := faulty(script(swallowed, invalid))
 		s.attempt = attempt
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
@@ -271,8 +263,7 @@ func TestAdmitKeepsTheDeadline(t *testing.T) {
 
 func TestRefundUnderFaults(t *testing.T) {
 	for _, f := range []fault{lostAnswer, lostRequest, errorBefore, errorAfter, refused, throttled, conflict} {
-		wire := &faultyWire{}
-		s := New(clientOver(t, wire), freshTables(t))
+		wire, s := faulty(nil)
 		a := admissionAt(start, "m", 5)
 		mustAdmit(t, s, a)
 		mustAdmit(t, s, admissionAt(start, "m", 5))
@@ -310,9 +301,7 @@ func TestStormOfAdmissions(t *testing.T) {
 		"some arrive late":                      {lostRequest, lostAnswer, errorAfter, late, late, throttled, withoutItem},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wire := &faultyWire{plan: storm(42, kinds...)}
-			tables := freshTables(t)
-			s := patient(New(clientOver(t, wire), tables))
+			wire, s := faulty(storm(42, kinds...))
 			var admitted, denied, failed, next atomic.Int64
 			var done sync.WaitGroup
 			for range workers {
@@ -339,7 +328,7 @@ func TestStormOfAdmissions(t *testing.T) {
 			done.Wait()
 			wire.reset(nil)
 			wire.deliver(t)
-			used := usedOf(t, New(clientOver(t, wire), tables), "m")
+			used := usedOf(t, s, "m")
 			t.Logf("%d admitted, %d denied, %d failed, %d charged", admitted.Load(), denied.Load(), failed.Load(), used)
 			if admitted.Load() > used || used > limit {
 				t.Errorf("%d admitted, %d charged, limit %d: want them in this order", admitted.Load(), used, limit)
@@ -356,9 +345,7 @@ func TestStormOfAdmissions(t *testing.T) {
 
 // Below the limit only faults matter: every charged call was either admitted or failed.
 func TestStormNeverChargesTwice(t *testing.T) {
-	wire := &faultyWire{plan: storm(7, lostAnswer, errorAfter)}
-	tables := freshTables(t)
-	s := New(clientOver(t, wire), tables)
+	wire, s := faulty(storm(7, lostAnswer, errorAfter))
 	var admitted, failed int64
 	for i := range 100 {
 		d, err := s.Usage().Admit(t.Context(), admissionAt(start.Add(time.Duration(i)*time.Second), "m", 1000))
@@ -379,8 +366,7 @@ func TestStormNeverChargesTwice(t *testing.T) {
 }
 
 func TestStormOfRefunds(t *testing.T) {
-	wire := &faultyWire{}
-	s := New(clientOver(t, wire), freshTables(t))
+	wire, s := faulty(nil)
 	var failed []usage.Admission
 	for range 40 {
 		a := admissionAt(start, "m", usage.Unlimited)
@@ -421,8 +407,7 @@ func TestStormOfRefunds(t *testing.T) {
 func TestErrorsHoldNoHash(t *testing.T) {
 	h := apikey.Hash{1, 2, 3, 4, 5, 6, 7, 8, 9}
 	k := account.Key{ID: h.ID(), Hash: h, Meter: h.ID(), UserID: "ada", CreatedAt: start}
-	wire := &faultyWire{}
-	s := New(clientOver(t, wire), freshTables(t))
+	wire, s := faulty(nil)
 	for _, f := range []fault{none, invalid, errorBefore, lostRequest} {
 		wire.reset(func(string, int) fault { return f })
 		err := s.Accounts().CreateKey(t.Context(), k) // there is no such user
@@ -439,6 +424,7 @@ func TestErrorsHoldNoHash(t *testing.T) {
 
 // hotKey turns away the writes to one meter, as DynamoDB does at 1,000 a second on one item.
 type hotKey struct {
+	to    http.RoundTripper
 	meter string
 	sent  map[bool]int // by whether it is the hot one
 }
@@ -454,13 +440,13 @@ func (k *hotKey) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hot {
 		return answer(req, 400, "ProvisionedThroughputExceededException"), nil
 	}
-	return http.DefaultTransport.RoundTrip(req)
+	return k.to.RoundTrip(req)
 }
 
 // TestABusyKeyIsThrottledAlone: it is told so, left alone for a moment, and no other key feels it.
 func TestABusyKeyIsThrottledAlone(t *testing.T) {
-	wire := &hotKey{meter: "hot", sent: map[bool]int{}}
-	gate := usage.NewGate(New(clientOver(t, wire), freshTables(t)).Usage(), func() time.Time { return start }, 3*time.Second)
+	wire := &hotKey{to: dynamotest.New(), meter: "hot", sent: map[bool]int{}}
+	gate := usage.NewGate(over(wire).Usage(), func() time.Time { return start }, 3*time.Second)
 	for range 20 {
 		g, err := gate.Admit(t.Context(), "hot", "pl", 1, usage.PerMonth(1_000_000))
 		if err != nil || g.Admitted || g.Refused != usage.Busy || g.Wait != usage.RetryBusy {
