@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -30,6 +31,11 @@ func inSlotOf(other usage.Admission, at time.Time, same bool) usage.Admission {
 			return a
 		}
 	}
+}
+
+// inBubble runs a test in virtual time: nothing waits.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 func TestAdmitUnderFaults(t *testing.T) {
@@ -65,11 +71,8 @@ func TestAdmitUnderFaults(t *testing.T) {
 		{"rejected", []fault{invalid}, 5, usage.Decision{}, errAny, 0, 1},
 		{"condition failed without its item after a lost answer", []fault{lostAnswer, withoutItem}, 5, granted(1), nil, 1, 3},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		inBubble(t, c.name, func(t *testing.T) {
 			wire, s := faulty(script(c.faults...))
-			if slices.Contains(c.faults, swallowed) {
-				s.attempt = time.Second // the second attempt must get its answer on a busy machine too
-			}
 			d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", c.limit))
 			d.Unseen = false // TestCrossingAfterALostAnswer
 			if d != c.want || !(errors.Is(err, c.err) || c.err == errAny && err != nil && !errors.Is(err, usage.ErrUnclear)) {
@@ -143,7 +146,7 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 		{"within the clocks' difference nothing is proved", lostRequest, 5, -500 * time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 1},
 		{"a newer one in the slot, and full", lostAnswer, 2, time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 2},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		inBubble(t, c.name, func(t *testing.T) {
 			wire, s := faulty(script(c.fault))
 			calm := over(wire.to)
 			ours := admissionAt(start, "m", c.limit)
@@ -219,45 +222,45 @@ func TestLateWrites(t *testing.T) {
 }
 
 func TestStoreDownIsAnError(t *testing.T) {
-	for _, f := range []fault{errorBefore, lostRequest, refused, throttled} {
-		wire, s := faulty(func(string, int) fault { return f })
-		a := admissionAt(start, "m", 5)
-		if d, err := s.Usage().Admit(t.Context(), a); err == nil || d.Admitted {
-			t.Errorf("fault %d: Admit: %+v, %v", f, d, err)
-		}
-		if n := len(wire.requests()); n > maxSends+2 {
-			t.Errorf("fault %d: %d requests, want a bounded number", f, n)
-		}
-		if o, err := refund1(t.Context(), s, refundOf(a)); err == nil {
-			t.Errorf("fault %d: Refund: %s", f, o)
-		}
-		if k, err := s.Accounts().Key(t.Context(), "key_a"); err == nil {
-			t.Errorf("fault %d: Key: %+v", f, k)
-		}
+	for f, sends := range map[fault]int{errorBefore: maxUnclear + 3, lostRequest: maxUnclear + 3, refused: maxSends, throttled: maxBusy} {
+		inBubble(t, fmt.Sprint(f), func(t *testing.T) {
+			wire, s := faulty(func(string, int) fault { return f })
+			a := admissionAt(start, "m", 5)
+			if d, err := s.Usage().Admit(t.Context(), a); err == nil || d.Admitted {
+				t.Errorf("Admit: %+v, %v", d, err)
+			}
+			if n := len(wire.requests()); n != sends {
+				t.Errorf("%d requests, want %d: the SDK takes back in three", n, sends)
+			}
+			if o, err := refund1(t.Context(), s, refundOf(a)); err == nil {
+				t.Errorf("Refund: %s", o)
+			}
+			if k, err := s.Accounts().Key(t.Context(), "key_a"); err == nil {
+				t.Errorf("Key: %+v", k)
+			}
+		})
 	}
 }
 
-// TestAdmitKeepsTheDeadline: with most of the time gone, no write outlives the caller, and one
-// without an answer leaves the time to take it back. With all the time in the world, none is waited
-// for longer than an attempt.
+// TestAdmitKeepsTheDeadline: one write without an answer takes half of the time at most, which leaves the
+// time to take it back. With all the time in the world, none is waited for longer than an attempt.
 func TestAdmitKeepsTheDeadline(t *testing.T) {
-	for within, attempt := range map[time.Duration]time.Duration{
-		3 * time.Second: time.Minute, time.Minute: 500 * time.Millisecond,
-	} {
-		wire, s := faulty(script(swallowed, invalid))
-		s.attempt = attempt
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		defer cancel()
-		began := time.Now()
-		if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
-			t.Errorf("%+v, %v; want it unclear", d, err)
-		}
-		if took := time.Since(began); took >= min(within, 30*time.Second) {
-			t.Errorf("%s within %s: it took %s", attempt, within, took)
-		}
-		if sent := wire.requests(); len(sent) != 3 {
-			t.Errorf("%s within %s: sent %q, want the write, again, and the take-back", attempt, within, sent)
-		}
+	for within, want := range map[time.Duration]time.Duration{3 * time.Second: 1500 * time.Millisecond, time.Minute: attemptTimeout} {
+		inBubble(t, within.String(), func(t *testing.T) {
+			wire, s := faulty(script(swallowed, invalid))
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			began := time.Now()
+			if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
+				t.Errorf("%+v, %v; want it unclear", d, err)
+			}
+			if pause := time.Since(began) - want; pause < firstPause/2 || pause > firstPause {
+				t.Errorf("it took %s and a pause of %s, want %s and %s at most", want, pause, want, firstPause)
+			}
+			if sent := wire.requests(); len(sent) != 3 {
+				t.Errorf("sent %q, want the write, again, and the take-back", sent)
+			}
+		})
 	}
 }
 
@@ -344,7 +347,9 @@ func TestStormOfAdmissions(t *testing.T) {
 }
 
 // Below the limit only faults matter: every charged call was either admitted or failed.
-func TestStormNeverChargesTwice(t *testing.T) {
+func TestStormNeverChargesTwice(t *testing.T) { synctest.Test(t, stormNeverChargesTwice) }
+
+func stormNeverChargesTwice(t *testing.T) {
 	wire, s := faulty(storm(7, lostAnswer, errorAfter))
 	var admitted, failed int64
 	for i := range 100 {
