@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -284,6 +285,34 @@ func (s sample) put(t *testing.T, db *DB) {
 	}
 }
 
+// file is a database file that holds the sample.
+func (s sample) file(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sekisho.db")
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(t, db)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func copyOf(t *testing.T, file []byte) *DB {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sekisho.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return openAt(t, path)
+}
+
 // committed is a number that changes with each commit of the store's writer.
 func committed(t *testing.T, watcher *sql.Conn) (n int) {
 	t.Helper()
@@ -297,18 +326,15 @@ func committed(t *testing.T, watcher *sql.Conn) (n int) {
 // another process was in the way, it is made again, to the same end.
 func TestEachStepFails(t *testing.T) {
 	s, inTheWay := newSample(t), busyError(t)
+	file := s.file(t)
 	for _, c := range calls(t, s) {
 		t.Run(c.name, func(t *testing.T) {
-			calm := fresh(t)
-			s.put(t, calm)
-			want, err := c.do(t.Context(), calm)
+			want, err := c.do(t.Context(), copyOf(t, file))
 			if err != nil {
 				t.Fatal(err)
 			}
 			for n, more := 0, true; more; n++ {
-				db := fresh(t)
-				s.put(t, db)
-				more = stepFails(t, db, c, n, want, inTheWay)
+				more = stepFails(t, copyOf(t, file), c, n, want, inTheWay)
 			}
 		})
 	}
