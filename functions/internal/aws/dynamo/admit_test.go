@@ -19,6 +19,7 @@ import (
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
 	"sekisho/functions/internal/aws/dynamo/dynamotest"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
 
@@ -63,6 +64,7 @@ func TestAdmitUnderFaults(t *testing.T) {
 		{"throttled again and again", []fault{throttled, throttled, throttled}, 5, usage.Decision{}, usage.ErrBusy, 0, 3},
 		{"throttled after a lost answer", []fault{lostAnswer, throttled}, 5, granted(1), nil, 1, 3},
 		{"no answer in time", []fault{swallowed}, 5, granted(1), nil, 1, 2},
+		{"throttled again and again after a lost answer", []fault{lostAnswer, throttled, throttled, throttled}, 5, usage.Decision{}, usage.ErrUnclear, 0, 5},
 		{"all answers lost", []fault{lostAnswer, lostAnswer, lostAnswer}, 5, usage.Decision{}, usage.ErrUnclear, 0, 4},
 		{"all answers lost, and that of the take-back", []fault{lostAnswer, lostAnswer, lostAnswer, lostAnswer}, 5, usage.Decision{}, usage.ErrUnclear, 0, 5},
 		{"all answers lost, and the take-back", []fault{lostAnswer, errorAfter, lostAnswer, invalid}, 5, usage.Decision{}, usage.ErrUnclear, 1, 4},
@@ -101,6 +103,10 @@ func TestDenialWithoutItem(t *testing.T) {
 	wire.reset(script(withoutItem))
 	if d, err := s.Usage().Admit(t.Context(), full); err != nil || d.Admitted || d.Used != 1 || d.Refused != usage.Monthly {
 		t.Errorf("%+v, %v; want a denial by the month, with the count that a read shows", d, err)
+	}
+	wire.reset(script(withoutItem, errorBefore, errorBefore, errorBefore))
+	if d, err := s.Usage().Admit(t.Context(), full); !errors.Is(err, usage.ErrUnclear) {
+		t.Errorf("%+v, %v; want it unclear if the read fails too", d, err)
 	}
 	wire.reset(script(withoutItem))
 	r := refundOf(admissionAt(start, "m", 3))
@@ -159,6 +165,9 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 			d.Wait, d.Unseen = 0, false
 			if d != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v, %v; want %+v, %v", d, err, c.want, c.err)
+			}
+			if sent := wire.requests(); len(sent) > 3 {
+				t.Errorf("sent %q, want the write, again, and the take-back at most", sent)
 			}
 			if used := usedOf(t, calm, "m"); used != c.used {
 				t.Errorf("used %d, want %d", used, c.used)
@@ -222,15 +231,40 @@ func TestLateWrites(t *testing.T) {
 }
 
 func TestStoreDownIsAnError(t *testing.T) {
-	for f, sends := range map[fault]int{errorBefore: maxUnclear + 3, lostRequest: maxUnclear + 3, refused: maxSends, throttled: maxBusy} {
+	const takeBack = 3 // the SDK repeats it
+	for f, want := range map[fault]struct {
+		sends         int
+		busy, unclear bool
+	}{
+		errorBefore: {maxUnclear + takeBack, false, true}, lostRequest: {maxUnclear + takeBack, false, true},
+		refused: {maxSends, false, false}, throttled: {maxBusy, true, false},
+	} {
 		inBubble(t, fmt.Sprint(f), func(t *testing.T) {
 			wire, s := faulty(func(string, int) fault { return f })
 			a := admissionAt(start, "m", 5)
-			if d, err := s.Usage().Admit(t.Context(), a); err == nil || d.Admitted {
-				t.Errorf("Admit: %+v, %v", d, err)
+			d, err := s.Usage().Admit(t.Context(), a)
+			if err == nil || d.Admitted || errors.Is(err, usage.ErrBusy) != want.busy || errors.Is(err, usage.ErrUnclear) != want.unclear {
+				t.Errorf("Admit: %+v, %v; want busy %v, unclear %v", d, err, want.busy, want.unclear)
 			}
-			if n := len(wire.requests()); n != sends {
-				t.Errorf("%d requests, want %d: the SDK takes back in three", n, sends)
+			if n := len(wire.requests()); n != want.sends {
+				t.Errorf("%d requests, want %d", n, want.sends)
+			}
+			if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 0)); err == nil {
+				t.Errorf("Admit at limit 0: %+v", d)
+			}
+			if c, err := s.Usage().Counts(t.Context(), "m", usage.PeriodOf(start)); err == nil {
+				t.Errorf("Counts: %+v", c)
+			}
+			if first, err := s.Usage().Once(t.Context(), "x", usage.PeriodOf(start)); err == nil || first {
+				t.Errorf("Once: %v, %v", first, err)
+			}
+			for name, err := range map[string]error{
+				"AddDenied": s.Usage().AddDenied(t.Context(), "m", usage.PeriodOf(start), 1),
+				"Again":     s.Usage().Again(t.Context(), "x", usage.PeriodOf(start)),
+			} {
+				if err == nil {
+					t.Errorf("%s succeeded", name)
+				}
 			}
 			if o, err := refund1(t.Context(), s, refundOf(a)); err == nil {
 				t.Errorf("Refund: %s", o)
@@ -261,6 +295,62 @@ func TestAdmitKeepsTheDeadline(t *testing.T) {
 				t.Errorf("sent %q, want the write, again, and the take-back", sent)
 			}
 		})
+	}
+}
+
+// TestAdmitForACallerWhoHasGone asks nobody.
+func TestAdmitForACallerWhoHasGone(t *testing.T) {
+	wire, s := faulty(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, context.Canceled) || errors.Is(err, usage.ErrUnclear) || len(wire.requests()) > 0 {
+		t.Errorf("%+v, %v after %q", d, err, wire.requests())
+	}
+}
+
+// TestAdmissionsThatCannotBe: a refund goes to the day that the ID names, so no other may be charged.
+func TestAdmissionsThatCannotBe(t *testing.T) {
+	wire, s := faulty(nil)
+	for name, id := range map[string]string{"malformed": "adm_x", "of another day": usage.NewAdmissionID(start.Add(-24 * time.Hour))} {
+		a := admissionAt(start, "m", 5)
+		a.ID = id
+		if d, err := s.Usage().Admit(t.Context(), a); err == nil || !strings.Contains(err.Error(), id) || len(wire.requests()) > 0 {
+			t.Errorf("%s: %+v, %v after %q", name, d, err, wire.requests())
+		}
+	}
+}
+
+// TestTheMonthBeforeCannotBeRead: the first call of a month with a rate is not decided without it.
+func TestTheMonthBeforeCannotBeRead(t *testing.T) {
+	wire, s := faulty(script(none, errorBefore, errorBefore, errorBefore))
+	limits := usage.Limits{Monthly: 5, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 2}}
+	if d, err := s.Usage().Admit(t.Context(), admissionWith(start, "m", limits)); err == nil || errors.Is(err, usage.ErrUnclear) {
+		t.Errorf("%+v, %v; want the read's error", d, err)
+	}
+	wire.reset(nil)
+	if used := usedOf(t, s, "m"); used != 0 {
+		t.Errorf("used %d", used)
+	}
+}
+
+// flickering answers each write that the bucket is in the other state.
+type flickering struct{ sent int }
+
+func (f *flickering) RoundTrip(req *http.Request) (*http.Response, error) {
+	tat := start.Add(time.Hour)
+	if f.sent++; f.sent%2 == 0 {
+		tat = start.Add(-time.Hour)
+	}
+	return answerWith(req, 400, "ConditionalCheckFailedException", fmt.Sprintf(`,"Item":{"tat":{"N":"%d"}}`, tat.UnixNano())), nil
+}
+
+// TestAMeterThatOthersKeepChanging is not asked for ever, and nothing is unclear.
+func TestAMeterThatOthersKeepChanging(t *testing.T) {
+	wire := &flickering{}
+	limits := usage.Limits{Monthly: 5, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 10_000}}
+	d, err := over(wire).Usage().Admit(t.Context(), admissionWith(start, "m", limits))
+	if err == nil || d.Admitted || errors.Is(err, usage.ErrUnclear) || errors.Is(err, usage.ErrBusy) || wire.sent != maxSends {
+		t.Errorf("%+v, %v after %d writes", d, err, wire.sent)
 	}
 }
 
