@@ -33,6 +33,7 @@ const (
 	transactionIn       // turned away: a transaction holds the item
 	conflict            // cancelled: another transaction holds the second of two items
 	invalid             // HTTP 400
+	page                // HTTP 403 from something else than the store
 	swallowed           // no answer, ever
 	late                // the connection breaks; deliver hands the request to the store later
 	withoutItem         // the failed condition comes back without its item
@@ -115,6 +116,10 @@ func (w *faultyWire) apply(f fault, req *http.Request) (*http.Response, error) {
 		return answerWith(req, 400, "TransactionCanceledException", `,"CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]`), nil
 	case invalid:
 		return answer(req, 400, "ValidationException"), nil
+	case page:
+		res := answer(req, 403, "")
+		res.Body, res.ContentLength = io.NopCloser(strings.NewReader("<html>")), -1
+		return res, nil
 	case swallowed:
 		<-req.Context().Done()
 		return nil, req.Context().Err()
