@@ -119,6 +119,10 @@ func TestDenialWithoutItem(t *testing.T) {
 	if o, err := refund1(t.Context(), s, r); err != nil || o != usage.CapReached {
 		t.Errorf("%s, %v; want %s", o, err, usage.CapReached)
 	}
+	wire.reset(script(withoutItem, errorBefore, errorBefore, errorBefore))
+	if o, err := refund1(t.Context(), s, r); err == nil {
+		t.Errorf("%s, want an error if the read fails too", o)
+	}
 }
 
 func granted(used int64) usage.Decision {
@@ -306,6 +310,22 @@ func TestAdmitKeepsTheDeadline(t *testing.T) {
 	}
 }
 
+// TestNoTimeForAnotherWrite: what little is left goes to the take-back.
+func TestNoTimeForAnotherWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wire, s := faulty(script(errorAfter))
+		ctx, cancel := context.WithTimeout(t.Context(), firstPause/4)
+		defer cancel()
+		d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5))
+		if sent := len(wire.requests()); !errors.Is(err, usage.ErrUnclear) || sent != 2 {
+			t.Errorf("%+v, %v after %d requests; want it unclear after two", d, err, sent)
+		}
+		if used := usedOf(t, s, "m"); used != 0 {
+			t.Errorf("used %d", used)
+		}
+	})
+}
+
 // TestAdmitForACallerWhoHasGone asks nobody.
 func TestAdmitForACallerWhoHasGone(t *testing.T) {
 	wire, s := faulty(nil)
@@ -339,20 +359,6 @@ func TestTheMonthBeforeCannotBeRead(t *testing.T) {
 	if used := usedOf(t, s, "m"); used != 0 {
 		t.Errorf("used %d", used)
 	}
-}
-
-// answers to each write, the first ones first and the last one for ever.
-type answers struct {
-	status int
-	code   string
-	member []string
-	sent   int
-}
-
-func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
-	member := a.member[min(a.sent, len(a.member)-1)]
-	a.sent++
-	return answerWith(req, a.status, a.code, member), nil
 }
 
 // TestAMeterThatOthersKeepChanging is not asked for ever, and nothing is unclear.
@@ -417,6 +423,26 @@ func TestRefundUnderFaults(t *testing.T) {
 		if used := usedOf(t, s, "m"); used != 1 {
 			t.Errorf("fault %d: used %d, want 1", f, used)
 		}
+	}
+}
+
+// TestRefundsThatMakeNoSense are errors, and repeated where a repetition may help.
+func TestRefundsThatMakeNoSense(t *testing.T) {
+	for name, c := range map[string]struct {
+		reasons string
+		sent    int
+	}{
+		"fewer reasons than writes":          {`{"Code":"None"}`, 1},
+		"neither a condition nor a conflict": {`{"Code":"None"},{"Code":"ItemCollectionSizeLimitExceeded"}`, 1},
+		"a condition that can't have failed": {`{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":{"used":{"N":"1"},"d30":{"N":"1"}}}`, 1},
+		"a conflict that does not end":       {`{"Code":"None"},{"Code":"TransactionConflict"}`, maxTransacts},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			wire := &answers{400, "TransactionCanceledException", []string{`,"CancellationReasons":[` + c.reasons + `]`}, 0}
+			if o, err := refund1(t.Context(), over(wire), refundOf(admissionAt(start, "m", 5))); err == nil || wire.sent != c.sent {
+				t.Errorf("%s, %v after %d requests, want an error after %d", o, err, wire.sent, c.sent)
+			}
+		})
 	}
 }
 

@@ -218,6 +218,20 @@ func stripItem(res *http.Response) (*http.Response, error) {
 	return res, nil
 }
 
+// answers to each write, the first ones first and the last one for ever.
+type answers struct {
+	status int
+	code   string
+	member []string
+	sent   int
+}
+
+func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	member := a.member[min(a.sent, len(a.member)-1)]
+	a.sent++
+	return answerWith(req, a.status, a.code, member), nil
+}
+
 // start is the time at which the tests start.
 var start = time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
 
