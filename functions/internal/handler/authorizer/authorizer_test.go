@@ -334,8 +334,10 @@ func TestLogLine(t *testing.T) {
 		"revoked": {func(h *Handler, _ *request) {
 			h.Keys = keys{key: account.Key{ID: "key_a"}, err: account.ErrInactive}
 		}, map[string]any{"level": "info", "verdict": "inactive", "key_id": "key_a"}},
-		"store down":  {func(h *Handler, _ *request) { h.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
-		"a key as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
+		"store down":   {func(h *Handler, _ *request) { h.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
+		"digits as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = strings.Repeat("0", len(id)) }, map[string]any{"request_id": ""}},
+		"a longer ID":  {func(_ *Handler, e *request) { e.RequestContext.RequestID = id + "0" }, map[string]any{"request_id": ""}},
+		"a key as ID":  {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
 	} {
 		h, _, logged := setUp(t)
 		e := event()
