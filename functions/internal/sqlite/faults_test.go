@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -25,12 +27,14 @@ import (
 type wire struct {
 	left int
 	err  error
+	// all fail with err.
+	all bool
 	// parsed counts the statements that SQLite was given to parse.
 	parsed int
 }
 
 func (w *wire) step() error {
-	if w.left--; w.left == -1 {
+	if w.left--; w.left == -1 || w.all {
 		return w.err
 	}
 	return nil
@@ -42,7 +46,7 @@ func (w *wire) failed() bool { return w.left < 0 }
 // over makes a pool whose connections are those of p, with the wire in between.
 func (w *wire) over(t *testing.T, p *pool) *pool {
 	db := sql.OpenDB(connector{w, p})
-	t.Cleanup(func() { _ = db.Close() })
+	t.Cleanup(func() { _ = errors.Join(db.Close(), p.Close()) })
 	db.SetMaxOpenConns(p.Stats().MaxOpenConnections)
 	db.SetMaxIdleConns(p.Stats().MaxOpenConnections)
 	return &pool{DB: db}
@@ -346,6 +350,41 @@ func TestEachStepFails(t *testing.T) {
 	})
 }
 
+// TestAnotherProcessStaysInTheWay: the call fails after the time that is given to others, and says so.
+func TestAnotherProcessStaysInTheWay(t *testing.T) {
+	inTheWay := busyError(t)
+	synctest.Test(t, func(t *testing.T) {
+		db, w := fresh(t), &wire{left: -1}
+		db.write = w.over(t, db.write)
+		w.all, w.err = true, inTheWay
+		err := db.Accounts().SetPlan(t.Context(), "ada", "pro")
+		if !busy(err) || !strings.Contains(err.Error(), "another process held the database for 10s") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestAWriteInLineEndsWithItsCaller, and does not pass for one that was made.
+func TestAWriteInLineEndsWithItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, leave := fresh(t), make(chan struct{})
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			if err := db.update(t.Context(), func(context.Context, *transaction) error { <-leave; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := db.Accounts().CreateUser(ctx, account.User{ID: "ada", Plan: "free", CreatedAt: noon}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want the caller's deadline", err)
+		}
+		close(leave)
+		writing.Wait()
+	})
+}
+
 // stepFails makes a call whose nth step fails. It returns false if the call has fewer.
 func stepFails(t *testing.T, db *DB, c call, n int, want any, inTheWay error) (more bool) {
 	t.Helper()
@@ -387,8 +426,9 @@ func empty(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := &DB{turn: make(chan struct{}, 1), write: write, read: read}
-	t.Cleanup(func() { _ = errors.Join(write.Close(), read.Close()) })
+	db := fresh(t)
+	_ = db.Close()
+	db.write, db.read = write, read
 	return db
 }
 

@@ -195,7 +195,7 @@ func retry(ctx context.Context, do func(context.Context) error) error {
 
 func busy(err error) bool {
 	e := (*sqlite.Error)(nil)
-	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // update runs do in a transaction that holds the write lock from the start, so that what it

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -61,12 +62,14 @@ func TestOpenMakesTheDirectoryAndKeepsData(t *testing.T) {
 	if got, err := openAt(t, path).Accounts().User(t.Context(), "ada"); err != nil || got != u {
 		t.Errorf("after reopening: %+v, %v", got, err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, want the owner only", info.Mode())
+	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, want the owner only", name, info.Mode())
+		}
 	}
 }
 
@@ -253,7 +256,9 @@ func BenchmarkKey(b *testing.B) {
 }
 
 // TestWritersTakeTurns: who waits longest writes next. A pool of connections would pick one at random.
-func TestWritersTakeTurns(t *testing.T) {
+func TestWritersTakeTurns(t *testing.T) { synctest.Test(t, writersTakeTurns) }
+
+func writersTakeTurns(t *testing.T) {
 	db := fresh(t)
 	inside, leave := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -271,7 +276,7 @@ func TestWritersTakeTurns(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		time.Sleep(2 * time.Millisecond) // long enough to stand in line
+		synctest.Wait() // until it stands in line
 	}
 	close(leave)
 	wg.Wait()

@@ -263,8 +263,10 @@ func TestStoreDownIsAnError(t *testing.T) {
 			if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 0)); err == nil {
 				t.Errorf("Admit at limit 0: %+v", d)
 			}
-			if c, err := s.Usage().Counts(t.Context(), "m", usage.PeriodOf(start)); err == nil {
-				t.Errorf("Counts: %+v", c)
+			for _, months := range [][]usage.Period{{a.Period()}, {a.Period(), a.Period().Before(1)}} {
+				if c, err := s.Usage().Counts(t.Context(), "m", months...); err == nil {
+					t.Errorf("Counts of %v: %+v", months, c)
+				}
 			}
 			if first, err := s.Usage().Once(t.Context(), "x", usage.PeriodOf(start)); err == nil || first {
 				t.Errorf("Once: %v, %v", first, err)
