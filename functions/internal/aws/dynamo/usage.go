@@ -104,10 +104,7 @@ func countsOf(i item, p usage.Period) usage.Counts {
 	c.Denied, _ = i.number(attrDenied)
 	c.TAT, _ = i.number(attrTAT)
 	for name := range i {
-		n, ok := i.number(name)
-		if !ok {
-			continue
-		}
+		n, _ := i.number(name)
 		if day, ok := dayOf(name, p); ok && n != 0 {
 			c.Days[day] = n
 		}
