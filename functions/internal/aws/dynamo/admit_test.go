@@ -295,7 +295,12 @@ func TestAdmitKeepsTheDeadline(t *testing.T) {
 	for within, want := range map[time.Duration]time.Duration{3 * time.Second: 1500 * time.Millisecond, time.Minute: attemptTimeout} {
 		inBubble(t, within.String(), func(t *testing.T) {
 			wire, s := faulty(script(swallowed, invalid))
-			s.Jitter = func(time.Duration) time.Duration { return 0 }
+			s.Jitter = func(below time.Duration) time.Duration {
+				if below != firstPause/2 {
+					t.Errorf("the random part of a pause is below %s, want half of the pause", below)
+				}
+				return 0
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			began := time.Now()
@@ -379,6 +384,19 @@ func TestAMeterThatOthersKeepChanging(t *testing.T) {
 	}
 }
 
+// TestFullAtTheVeryInstant: a bucket whose time has come is full, whatever the instance remembers.
+func TestFullAtTheVeryInstant(t *testing.T) {
+	s, wire := overDouble()
+	limits := usage.Limits{Monthly: 5, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 1}}
+	mustAdmit(t, s, admissionWith(start, "m", limits))
+	s.seen.note("m", start.Add(time.Hour).UnixNano(), 0)
+	wire.sent = 0
+	mustAdmit(t, s, admissionWith(start.Add(time.Second), "m", limits))
+	if wire.sent != 2 {
+		t.Errorf("%d writes, want one that took it for in use and one that did not", wire.sent)
+	}
+}
+
 // TestAnswersThatMakeNoSense admit nobody, and deny nobody without saying so.
 func TestAnswersThatMakeNoSense(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -445,6 +463,15 @@ func TestRefundsThatMakeNoSense(t *testing.T) {
 				t.Errorf("%s, %v after %d requests, want an error after %d", o, err, wire.sent, c.sent)
 			}
 		})
+	}
+}
+
+// TestAUserThatCouldNotBeCreated, for another reason than that it exists.
+func TestAUserThatCouldNotBeCreated(t *testing.T) {
+	wire := &answers{400, "TransactionCanceledException", []string{`,"CancellationReasons":[{"Code":"ItemCollectionSizeLimitExceeded"}]`}, 0}
+	err := over(wire).Accounts().CreateUser(t.Context(), account.User{ID: "ada", Plan: "free", CreatedAt: start})
+	if err == nil || errors.Is(err, account.ErrExists) {
+		t.Errorf("%v", err)
 	}
 }
 

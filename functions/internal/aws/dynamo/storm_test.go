@@ -95,6 +95,18 @@ func TestAMeterAtItsCapCostsNoMore(t *testing.T) {
 	}
 }
 
+// TestNoFreeFailures: the first answer says that nothing is free.
+func TestNoFreeFailures(t *testing.T) {
+	const calls = 3 * maxMarkers
+	s, wire := overDouble()
+	r := failures(t, s, "key_none", calls)
+	r.Cap, wire.sent = 0, 0
+	wantTally(t, tally(t, s, r), map[usage.Outcome]int{usage.CapReached: calls})
+	if wire.sent != 1 {
+		t.Errorf("%d requests, want 1", wire.sent)
+	}
+}
+
 // TestAStormOfManyMeters: each transaction gives back as many calls as DynamoDB takes.
 func TestAStormOfManyMeters(t *testing.T) {
 	const meters, each = 40, 250
