@@ -22,26 +22,29 @@ import (
 	"sekisho/functions/internal/usage"
 )
 
-// wire sits between database/sql and SQLite. Of what is asked of SQLite from now on, the step after
-// left others fails with err, unless left is negative.
+// wire sits between database/sql and SQLite, and lets a step fail.
 type wire struct {
-	left int
-	err  error
-	// all fail with err.
-	all bool
+	at, fails int // fails is the number of the step that fails
+	err       error
+	again     bool // it fails in each transaction
+	failed    bool // it has failed
 	// parsed counts the statements that SQLite was given to parse.
 	parsed int
 }
 
-func (w *wire) step() error {
-	if w.left--; w.left == -1 || w.all {
-		return w.err
-	}
-	return nil
+// fail lets the nth step from now on fail, or that of each transaction.
+func (w *wire) fail(n int, err error, again bool) {
+	*w = wire{fails: n, err: err, again: again}
 }
 
-// failed says whether a step has failed.
-func (w *wire) failed() bool { return w.left < 0 }
+func (w *wire) step() error {
+	w.at++
+	if w.err == nil || w.at != w.fails {
+		return nil
+	}
+	w.failed = true
+	return w.err
+}
 
 // over makes a pool whose connections are those of p, with the wire in between.
 func (w *wire) over(t *testing.T, p *pool) *pool {
@@ -79,6 +82,9 @@ type wiredConn struct {
 func (c wiredConn) Close() error { return c.held.Close() }
 
 func (c wiredConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if c.wire.again {
+		c.wire.at = 0
+	}
 	if err := c.wire.step(); err != nil {
 		return nil, err
 	}
@@ -337,14 +343,14 @@ func TestEachStepFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n, more := 0, true; more; n++ {
+			for n, more := 1, true; more; n++ {
 				more = stepFails(t, copyOf(t, file), c, n, want, inTheWay)
 			}
 		})
 	}
 	t.Run("migrate", func(t *testing.T) {
 		migrate := call{"migrate", func(ctx context.Context, db *DB) (any, error) { return nil, db.migrate(ctx) }}
-		for n, more := 0, true; more; n++ {
+		for n, more := 1, true; more; n++ {
 			more = stepFails(t, empty(t), migrate, n, nil, inTheWay)
 		}
 	})
@@ -354,9 +360,9 @@ func TestEachStepFails(t *testing.T) {
 func TestAnotherProcessStaysInTheWay(t *testing.T) {
 	inTheWay := busyError(t)
 	synctest.Test(t, func(t *testing.T) {
-		db, w := fresh(t), &wire{left: -1}
+		db, w := fresh(t), &wire{}
 		db.write = w.over(t, db.write)
-		w.all, w.err = true, inTheWay
+		w.fail(1, inTheWay, true)
 		err := db.Accounts().SetPlan(t.Context(), "ada", "pro")
 		if !busy(err) || !strings.Contains(err.Error(), "another process held the database for 10s") {
 			t.Errorf("%v", err)
@@ -385,7 +391,7 @@ func TestAWriteInLineEndsWithItsCaller(t *testing.T) {
 	})
 }
 
-// stepFails makes a call whose nth step fails. It returns false if the call has fewer.
+// stepFails makes a call whose nth step fails, in each attempt. It returns false if the call has fewer.
 func stepFails(t *testing.T, db *DB, c call, n int, want any, inTheWay error) (more bool) {
 	t.Helper()
 	watcher, err := db.read.Conn(t.Context())
@@ -393,12 +399,12 @@ func stepFails(t *testing.T, db *DB, c call, n int, want any, inTheWay error) (m
 		t.Fatal(err)
 	}
 	defer func() { _ = watcher.Close() }()
-	w := &wire{left: -1}
+	w := &wire{}
 	db.write, db.read = w.over(t, db.write), w.over(t, db.read)
 	before := committed(t, watcher)
-	w.left, w.err = n, errDisk
+	w.fail(n, errDisk, true)
 	got, err := c.do(t.Context(), db)
-	if !w.failed() {
+	if !w.failed {
 		return false
 	}
 	if !errors.Is(err, errDisk) {
@@ -407,7 +413,7 @@ func stepFails(t *testing.T, db *DB, c call, n int, want any, inTheWay error) (m
 	if committed(t, watcher) != before {
 		t.Errorf("step %d failed, and something was changed", n)
 	}
-	w.left, w.err = n, inTheWay
+	w.fail(n, inTheWay, false)
 	if got, err := c.do(t.Context(), db); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("step %d was in another's way: %+v, %v; want %+v", n, got, err, want)
 	}
@@ -436,7 +442,7 @@ func empty(t *testing.T) *DB {
 func TestFrequentStatementsAreParsedOnce(t *testing.T) {
 	s, db := newSample(t), fresh(t)
 	s.put(t, db)
-	w := &wire{left: -1}
+	w := &wire{}
 	db.write, db.read = w.over(t, db.write), w.over(t, db.read)
 	if err := db.prepare(t.Context()); err != nil {
 		t.Fatal(err)
