@@ -186,3 +186,15 @@ func TestAdmissionIDsAreRandom(t *testing.T) {
 		t.Error("z is taken for a digit")
 	}
 }
+
+// TestHistory: this month, and back to the same one a year ago.
+func TestHistory(t *testing.T) {
+	months := History(time.Date(2026, time.March, 31, 0, 0, 0, 0, time.UTC))
+	var got []string
+	for _, p := range months {
+		got = append(got, p.String())
+	}
+	if len(got) != 13 || got[0] != "2026-03" || got[1] != "2026-02" || got[12] != "2025-03" {
+		t.Errorf("%q", got)
+	}
+}

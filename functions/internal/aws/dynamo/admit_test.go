@@ -452,7 +452,7 @@ func TestRefundsThatMakeNoSense(t *testing.T) {
 		reasons string
 		sent    int
 	}{
-		"fewer reasons than writes":          {`{"Code":"None"}`, 1},
+		"fewer reasons than writes":          {`{"Code":"ConditionalCheckFailed"}`, 1},
 		"neither a condition nor a conflict": {`{"Code":"None"},{"Code":"ItemCollectionSizeLimitExceeded"}`, 1},
 		"a condition that can't have failed": {`{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":{"used":{"N":"1"},"d30":{"N":"1"}}}`, 1},
 		"a conflict that does not end":       {`{"Code":"None"},{"Code":"TransactionConflict"}`, maxTransacts},

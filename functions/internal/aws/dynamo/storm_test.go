@@ -147,4 +147,9 @@ func TestAPartOfARefundFails(t *testing.T) {
 	if used := usedOf(t, s, r.Meter); used != 0 {
 		t.Errorf("%d used in the end", used)
 	}
+	wire.sent = 0
+	wantTally(t, tally(t, s, r), map[usage.Outcome]int{usage.AlreadyRefunded: calls})
+	if wire.sent != calls/maxMarkers {
+		t.Errorf("%d requests where all was given back before, want %d: the markers say it all", wire.sent, calls/maxMarkers)
+	}
 }
