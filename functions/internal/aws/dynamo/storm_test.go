@@ -147,6 +147,9 @@ func TestAPartOfARefundFails(t *testing.T) {
 	if used := usedOf(t, s, r.Meter); used != 0 {
 		t.Errorf("%d used in the end", used)
 	}
+	more := admissionAt(start, r.Meter, usage.Unlimited)
+	more.Units = calls
+	mustAdmit(t, s, more)
 	wire.sent = 0
 	wantTally(t, tally(t, s, r), map[usage.Outcome]int{usage.AlreadyRefunded: calls})
 	if wire.sent != calls/maxMarkers {
