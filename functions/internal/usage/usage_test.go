@@ -198,3 +198,14 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestDecideCountsTheMonthDown, even where its days hold more than it does.
+func TestDecideCountsTheMonthDown(t *testing.T) {
+	at := time.Date(2026, time.November, 10, 12, 0, 0, 0, time.UTC)
+	call := func() FailedCall { return FailedCall{AdmissionID: NewAdmissionID(at), Units: 2} }
+	r := Refund{Period: PeriodOf(at), Cap: Unlimited, Calls: []FailedCall{call(), call()}}
+	got := r.Decide(Balance{Used: 3, Days: map[Day]int64{DayOf(at): 10}})
+	if got[0] != Refunded || got[1] != NothingCharged {
+		t.Errorf("%v, want the first only", got)
+	}
+}
