@@ -6,8 +6,10 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const code = `package p
@@ -82,12 +84,33 @@ func TestWeaving(t *testing.T) {
 		t.Error("the compiler's complaints would name other lines")
 	}
 	for number := range live {
-		if n := strings.Count(woven, fmt.Sprintf("mutant(%d)", number)); n < 1 || n > 2 {
+		n := strings.Count(woven, fmt.Sprintf("mutant(%d)", number)) + strings.Count(woven, fmt.Sprintf("mutantShift(%d)", number))
+		if n < 1 || n > 2 {
 			t.Errorf("mutant %d stands there %d times", number, n)
 		}
 	}
 	if strings.Contains(woven, "№") || weave(code, nil) != code {
 		t.Error("the text is not what it was")
+	}
+}
+
+// TestRounds: the tests that take long run last, and none is left out.
+func TestRounds(t *testing.T) {
+	const printed = `=== RUN   TestA
+--- PASS: TestA (0.10s)
+    --- PASS: TestA/part (3.00s)
+--- PASS: TestB (1.00s)
+--- PASS: FuzzC (0.00s)
+`
+	for out, want := range map[string][]round{
+		printed: {
+			{"-test.run=^(FuzzC|TestA)$", patience(100 * time.Millisecond)}, {"-test.skip=^(FuzzC|TestA)$", patience(time.Second)},
+		},
+		"--- PASS: TestA (0.00s)\n": {{"-test.run=^(TestA)$", patience(0)}},
+	} {
+		if got := rounds(out); !slices.Equal(got, want) {
+			t.Errorf("rounds %v, want %v", got, want)
+		}
 	}
 }
 

@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -23,8 +27,15 @@ type pkg struct {
 	text    map[string]string // by path
 	mutants []mutant
 	scratch string // directory
-	// patience is how long each of the tests may take.
-	patience []time.Duration
+	// rounds are, for each of the tests, the runs that make up all of it.
+	rounds [][]round
+}
+
+// round is a run of some of a package's tests.
+type round struct {
+	argument string
+	// patience is how long it may take.
+	patience time.Duration
 }
 
 // chosen is the variable that names the mutant that runs.
@@ -45,9 +56,17 @@ func mutant(number int) bool {
 	}
 	return n == number
 }
+
+// mutantShift shifts a 1 out, unless its mutant runs.
+func mutantShift(number int) int {
+	if mutant(number) {
+		return 0
+	}
+	return 64
+}
 `
 
-// try runs the tests on each mutant until the deadline.
+// try runs the tests on each mutant until the deadline, on as many at once as there are processors.
 func (p *pkg) try(deadline time.Time, wanted func(number int, key string) bool, accepted map[string]string) (t tally, err error) {
 	if p.scratch, err = os.MkdirTemp("", "mutate"); err != nil {
 		return t, err
@@ -58,61 +77,118 @@ func (p *pkg) try(deadline time.Time, wanted func(number int, key string) bool, 
 		return t, err
 	}
 	for i := range p.tests {
-		start := time.Now()
-		if passed, out := p.test(i, "all", 0, 10*time.Minute); !passed {
+		passed, out := p.test(i, "all", 0, round{"-test.v", 10 * time.Minute})
+		if !passed {
 			return t, fmt.Errorf("the tests of %s fail without a fault:\n%s", p.tests[i], out)
 		}
-		p.patience = append(p.patience, 5*time.Since(start)+10*time.Second)
+		p.rounds = append(p.rounds, rounds(out))
 	}
+	var (
+		running sync.WaitGroup
+		slots   = make(chan struct{}, runtime.NumCPU())
+		counts  sync.Mutex
+	)
 	for i, m := range p.mutants {
 		number := i + 1
 		if !wanted(number, m.key) {
 			continue
 		}
 		t.made++
+		slots <- struct{}{}
 		if time.Now().After(deadline) {
+			<-slots
 			t.untried++
 			continue
 		}
-		_, live := together[number]
-		survived, err := p.survives(number, live)
-		switch _, known := accepted[m.key]; {
-		case err != nil:
-			t.invalid++
-		case !survived && known: // or the machine was so busy that the tests took too long
-			fmt.Println("noticed now, though accepted.txt has it:", m.key)
-			t.killed++
-		case !survived:
-			t.killed++
-		case known:
-			t.accepted++
-		default:
-			t.survived++
-			fmt.Printf("survived: %s:%d %s\n", m.file, m.line, strings.TrimPrefix(m.key, m.file+" "))
-		}
+		running.Go(func() {
+			defer func() { <-slots }()
+			_, live := together[number]
+			survived, err := p.survives(number, live)
+			counts.Lock()
+			defer counts.Unlock()
+			t.count(m, survived, err, accepted)
+		})
 	}
+	running.Wait()
 	return t, nil
+}
+
+// count notes what became of a mutant. The error is the compiler's.
+func (t *tally) count(m mutant, survived bool, err error, accepted map[string]string) {
+	switch _, known := accepted[m.key]; {
+	case err != nil:
+		t.invalid++
+	case !survived && known: // or the machine was so busy that the tests took too long
+		fmt.Println("noticed now, though accepted.txt has it:", m.key)
+		t.killed++
+	case !survived:
+		t.killed++
+	case known:
+		t.accepted++
+	default:
+		t.survived++
+		fmt.Printf("survived: %s:%d %s\n", m.file, m.line, strings.TrimPrefix(m.key, m.file+" "))
+	}
 }
 
 // survives runs the tests on a mutant, until some fail. The error is the compiler's.
 func (p *pkg) survives(number int, live bool) (bool, error) {
 	set := "all"
-	for i := range p.tests {
-		if !live {
-			set = "one"
-			if out, err := p.compile(i, set, p.alone(number)); err != nil {
-				return false, fmt.Errorf("%w: %s", err, out)
+	if !live {
+		set = strconv.Itoa(number)
+		defer os.RemoveAll(filepath.Join(p.scratch, set))
+	}
+	for n := range mostRounds {
+		for i := range p.tests {
+			if n == 0 && !live {
+				if out, err := p.compile(i, set, p.alone(number)); err != nil {
+					return false, fmt.Errorf("%w: %s", err, out)
+				}
 			}
-		}
-		if passed, _ := p.test(i, set, number, p.patience[i]); !passed {
-			return false, nil
+			if n >= len(p.rounds[i]) {
+				continue
+			}
+			if passed, _ := p.test(i, set, number, p.rounds[i][n]); !passed {
+				return false, nil
+			}
 		}
 	}
 	return true, nil
 }
 
+const mostRounds = 2
+
+// rounds splits what a run of all tests has printed: first those that took less than a tenth of the time,
+// since they notice most faults.
+func rounds(out string) []round {
+	all := map[string]time.Duration{}
+	var total, quick time.Duration
+	for _, test := range result.FindAllStringSubmatch(out, -1) {
+		all[test[1]], _ = time.ParseDuration(test[2])
+		total += all[test[1]]
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] <= total/10 {
+			names = append(names, name)
+			quick += all[name]
+		}
+	}
+	list := "^(" + strings.Join(names, "|") + ")$"
+	first := round{"-test.run=" + list, patience(quick)}
+	if quick == total {
+		return []round{first}
+	}
+	return []round{first, {"-test.skip=" + list, patience(total - quick)}}
+}
+
+// patience is how long tests may take that took so long without a fault.
+func patience(took time.Duration) time.Duration { return 5*took + 3*time.Second }
+
+var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([\d.]+s)\)`)
+
 // together are the mutants that can be compiled into one binary. Where the compiler complains of a line,
-// its mutants are left to be tried alone.
+// its mutants are left to be tried alone, the numbers first: where they stand for a fraction, they do not build.
 func (p *pkg) together() (map[int]mutant, error) {
 	live := map[int]mutant{}
 	for i, m := range p.mutants {
@@ -126,13 +202,12 @@ func (p *pkg) together() (map[int]mutant, error) {
 			return live, nil
 		}
 		before := len(live)
+		seen := map[string]bool{}
 		for _, at := range complaint.FindAllStringSubmatch(out, -1) {
-			for number, m := range live {
-				first, _ := strconv.Atoi(at[2])
-				last := m.line + bytes.Count([]byte(p.text[m.file][m.start:m.end]), []byte("\n"))
-				if filepath.Base(m.file) == at[1] && m.line <= first && first <= last && last-m.line < 8 {
-					delete(live, number)
-				}
+			if place := at[1] + ":" + at[2]; !seen[place] {
+				seen[place] = true
+				line, _ := strconv.Atoi(at[2])
+				p.drop(live, at[1], line)
 			}
 		}
 		if len(live) == before {
@@ -140,6 +215,28 @@ func (p *pkg) together() (map[int]mutant, error) {
 		}
 	}
 	return nil, errors.New("compile: no set of mutants builds")
+}
+
+// drop takes the mutants of a line out, or only its numbers if it has any.
+func (p *pkg) drop(live map[int]mutant, file string, line int) {
+	var numbers, others []int
+	for number, m := range live {
+		more := strings.Count(p.text[m.file][m.start:m.end], "\n")
+		if filepath.Base(m.file) != file || line < m.line || line > m.line+more || more >= 8 {
+			continue
+		}
+		if m.by != "" {
+			numbers = append(numbers, number)
+		} else {
+			others = append(others, number)
+		}
+	}
+	if len(numbers) > 0 {
+		others = numbers
+	}
+	for _, number := range others {
+		delete(live, number)
+	}
 }
 
 func (p *pkg) compileAll(live map[int]mutant) (string, error) {
@@ -151,7 +248,7 @@ func (p *pkg) compileAll(live map[int]mutant) (string, error) {
 	return "", nil
 }
 
-var complaint = regexp.MustCompile(`(?m)([a-z0-9_]+\.go):(\d+):\d+`)
+var complaint = regexp.MustCompile(`(?m)([a-z0-9_]+\.go):(\d+):`)
 
 // woven are the files with mutants in them.
 func (p *pkg) woven(live map[int]mutant) map[string]string {
@@ -170,27 +267,31 @@ func (p *pkg) woven(live map[int]mutant) map[string]string {
 
 func (p *pkg) alone(number int) map[string]string {
 	m := p.mutants[number-1]
-	if m.live {
+	if m.by == "" {
 		return p.woven(map[int]mutant{number: m})
 	}
 	text := p.text[m.file]
-	return map[string]string{m.file: text[:m.start] + m.before + text[m.end:]}
+	return map[string]string{m.file: text[:m.start] + m.by + text[m.end:]}
 }
 
 // binary is where the tests of a package are, built with a set of mutants.
 func (p *pkg) binary(test int, set string) string {
-	return filepath.Join(p.scratch, fmt.Sprint(set, test))
+	return filepath.Join(p.scratch, set, strconv.Itoa(test))
 }
 
 // compile builds the tests of a package with files in the place of the mutants' own.
 func (p *pkg) compile(test int, set string, files map[string]string) (string, error) {
+	scratch := filepath.Join(p.scratch, set)
+	if err := os.MkdirAll(scratch, 0o755); err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
 	put := func(path, text string) error {
 		full, err := filepath.Abs(path)
 		if err != nil {
 			return err
 		}
-		replace[full] = filepath.Join(p.scratch, filepath.Base(path))
+		replace[full] = filepath.Join(scratch, filepath.Base(path))
 		return os.WriteFile(replace[full], []byte(text), 0o644)
 	}
 	for path, text := range files {
@@ -206,7 +307,7 @@ func (p *pkg) compile(test int, set string, files map[string]string) (string, er
 	if err != nil {
 		return "", err
 	}
-	list := filepath.Join(p.scratch, "overlay.json")
+	list := filepath.Join(scratch, "overlay.json")
 	if err := os.WriteFile(list, overlay, 0o644); err != nil {
 		return "", err
 	}
@@ -217,11 +318,11 @@ func (p *pkg) compile(test int, set string, files map[string]string) (string, er
 var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 
 // test says whether the tests pass. One that hangs has noticed.
-func (p *pkg) test(test int, set string, number int, patience time.Duration) (passed bool, out string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (p *pkg) test(test int, set string, number int, r round) (passed bool, out string) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+patience.String())
-	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number))
+	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+r.patience.String(), r.argument)
+	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number), "RAPID_NOFAILFILE=true")
 	// What the tests started ends with them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -28,7 +28,6 @@ func (m brakeMemory) Load(ctx context.Context) (brake.State, error) {
 		var version int64
 		err := m.db.read.QueryRowContext(ctx, "SELECT state, version FROM brake WHERE name = ?", m.name).Scan(&text, &version)
 		if err == nil {
-			s = brake.State{}
 			err = json.Unmarshal([]byte(text), &s)
 			s.Version = version
 		}

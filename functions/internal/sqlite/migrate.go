@@ -32,11 +32,8 @@ func (db *DB) migrate(ctx context.Context) error {
 			return fmt.Errorf("it was written by a newer sekisho (schema %d, this one knows %d); update sekisho or choose another directory", version, len(migrations))
 		}
 		for ; version < len(migrations); version++ {
-			if _, err := tx.ExecContext(ctx, migrations[version]); err != nil {
-				return fmt.Errorf("schema %d: %w", version+1, err)
-			}
 			mark := fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", version+1, applicationID)
-			if _, err := tx.ExecContext(ctx, mark); err != nil {
+			if _, err := tx.ExecContext(ctx, migrations[version]+mark); err != nil {
 				return fmt.Errorf("schema %d: %w", version+1, err)
 			}
 		}

@@ -213,7 +213,7 @@ func retry(ctx context.Context, do func(context.Context) error) error {
 
 func busy(err error) bool {
 	e := (*sqlite.Error)(nil)
-	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // view runs do on one snapshot of the database.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sekisho/functions/internal/account"
@@ -61,14 +62,19 @@ func TestOpenMakesTheDirectoryAndKeepsData(t *testing.T) {
 	if got, err := openAt(t, path).Accounts().User(t.Context(), "ada"); err != nil || got != u {
 		t.Errorf("after reopening: %+v, %v", got, err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, want the owner only", info.Mode())
+	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, want the owner only", name, info.Mode())
+		}
 	}
 }
+
+// seki marks a file as those of all releases are marked: with another mark they could not be opened any more.
+const seki = "PRAGMA application_id = 1397050185;"
 
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct {
@@ -80,7 +86,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"a directory as file", "choose a directory that you can write to", makeDir, ""},
 		{"what is no database", "not a database", writeText(strings.Repeat("no database ", 100)), ""},
 		{"another program's database", "belongs to another program", execute("CREATE TABLE song (title TEXT)"), ""},
-		{"a newer schema", "written by a newer sekisho", execute(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations)+1)), ""},
+		{"a newer schema", "written by a newer sekisho", execute(seki + fmt.Sprintf("PRAGMA user_version = %d", len(migrations)+1)), ""},
+		{"a table in the way of the second schema", "schema 2", execute(seki + "PRAGMA user_version = 1; CREATE TABLE brake (x)"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
@@ -249,7 +256,9 @@ func BenchmarkKey(b *testing.B) {
 }
 
 // TestWritersTakeTurns: who waits longest writes next. A pool of connections would pick one at random.
-func TestWritersTakeTurns(t *testing.T) {
+func TestWritersTakeTurns(t *testing.T) { synctest.Test(t, writersTakeTurns) }
+
+func writersTakeTurns(t *testing.T) {
 	db := fresh(t)
 	inside, leave := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -267,7 +276,7 @@ func TestWritersTakeTurns(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		time.Sleep(2 * time.Millisecond) // long enough to stand in line
+		synctest.Wait() // until it stands in line
 	}
 	close(leave)
 	wg.Wait()

@@ -127,10 +127,7 @@ func readBalance(ctx context.Context, tx *transaction, r usage.Refund) (b usage.
 }
 
 func giveBack(ctx context.Context, tx *transaction, r usage.Refund, c usage.FailedCall) error {
-	day, err := c.Day()
-	if err != nil {
-		return err
-	}
+	day, _ := c.Day() // checked
 	var unstarted int64
 	if c.Unstarted {
 		unstarted = c.Units

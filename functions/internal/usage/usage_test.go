@@ -187,3 +187,26 @@ func TestAdmissionIDsAreRandom(t *testing.T) {
 		t.Error("z is taken for a digit")
 	}
 }
+
+// TestHistory: this month, and back to the same one a year ago.
+func TestHistory(t *testing.T) {
+	months := History(time.Date(2026, time.March, 31, 0, 0, 0, 0, time.UTC))
+	var got []string
+	for _, p := range months {
+		got = append(got, p.String())
+	}
+	if len(got) != 13 || got[0] != "2026-03" || got[1] != "2026-02" || got[12] != "2025-03" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestDecideCountsTheMonthDown, even where its days hold more than it does.
+func TestDecideCountsTheMonthDown(t *testing.T) {
+	at := time.Date(2026, time.November, 10, 12, 0, 0, 0, time.UTC)
+	call := func() FailedCall { return FailedCall{AdmissionID: NewAdmissionID(at), Units: 2} }
+	r := Refund{Period: PeriodOf(at), Cap: Unlimited, Calls: []FailedCall{call(), call()}}
+	got := r.Decide(Balance{Used: 3, Days: map[Day]int64{DayOf(at): 10}})
+	if got[0] != Refunded || got[1] != NothingCharged {
+		t.Errorf("%v, want the first only", got)
+	}
+}

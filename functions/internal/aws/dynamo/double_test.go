@@ -93,6 +93,14 @@ func sorted(responses any) []string {
 	return all
 }
 
+// TestContractOverTheDouble takes a hundredth of the time that moto takes: most faults show here at once.
+func TestContractOverTheDouble(t *testing.T) {
+	storetest.Usage(t, func(*testing.T) usage.Store {
+		s, _ := overDouble()
+		return s.Usage()
+	})
+}
+
 // agreeing is a store over the emulator whose counters are sent to the double too.
 type agreeing struct {
 	*Store

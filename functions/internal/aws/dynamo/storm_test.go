@@ -28,7 +28,7 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func overDouble() (*Store, *counted) {
 	wire := &counted{Double: dynamotest.New()}
-	return New(dynamotest.Client(wire), Tables{Accounts: "accounts", Usage: "usage"}), wire
+	return over(wire), wire
 }
 
 // failures makes n failed calls of a meter, charged in one piece, and their refund.
@@ -95,6 +95,18 @@ func TestAMeterAtItsCapCostsNoMore(t *testing.T) {
 	}
 }
 
+// TestNoFreeFailures: the first answer says that nothing is free.
+func TestNoFreeFailures(t *testing.T) {
+	const calls = 3 * maxMarkers
+	s, wire := overDouble()
+	r := failures(t, s, "key_none", calls)
+	r.Cap, wire.sent = 0, 0
+	wantTally(t, tally(t, s, r), map[usage.Outcome]int{usage.CapReached: calls})
+	if wire.sent != 1 {
+		t.Errorf("%d requests, want 1", wire.sent)
+	}
+}
+
 // TestAStormOfManyMeters: each transaction gives back as many calls as DynamoDB takes.
 func TestAStormOfManyMeters(t *testing.T) {
 	const meters, each = 40, 250
@@ -134,5 +146,13 @@ func TestAPartOfARefundFails(t *testing.T) {
 	wantTally(t, tally(t, s, r), map[usage.Outcome]int{usage.AlreadyRefunded: 2 * maxMarkers, usage.Refunded: 3 * maxMarkers})
 	if used := usedOf(t, s, r.Meter); used != 0 {
 		t.Errorf("%d used in the end", used)
+	}
+	more := admissionAt(start, r.Meter, usage.Unlimited)
+	more.Units = calls
+	mustAdmit(t, s, more)
+	wire.sent = 0
+	wantTally(t, tally(t, s, r), map[usage.Outcome]int{usage.AlreadyRefunded: calls})
+	if wire.sent != calls/maxMarkers {
+		t.Errorf("%d requests where all was given back before, want %d: the markers say it all", wire.sent, calls/maxMarkers)
 	}
 }

@@ -31,8 +31,9 @@ func dayAttr(d usage.Day) string { return fmt.Sprintf("d%02d", d.Number()) }
 
 // dayOf reads the name of a day's attribute.
 func dayOf(name string, p usage.Period) (usage.Day, bool) {
-	number, err := strconv.Atoi(strings.TrimPrefix(name, "d"))
-	if len(name) != 3 || name[0] != 'd' || err != nil {
+	digits, found := strings.CutPrefix(name, "d")
+	number, err := strconv.Atoi(digits)
+	if !found || err != nil {
 		return usage.Day{}, false
 	}
 	return p.Day(number)
@@ -103,10 +104,7 @@ func countsOf(i item, p usage.Period) usage.Counts {
 	c.Denied, _ = i.number(attrDenied)
 	c.TAT, _ = i.number(attrTAT)
 	for name := range i {
-		n, ok := i.number(name)
-		if !ok {
-			continue
-		}
+		n, _ := i.number(name)
 		if day, ok := dayOf(name, p); ok && n != 0 {
 			c.Days[day] = n
 		}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
 	"sekisho/functions/internal/usage"
 )
 
@@ -31,6 +33,7 @@ const (
 	transactionIn       // turned away: a transaction holds the item
 	conflict            // cancelled: another transaction holds the second of two items
 	invalid             // HTTP 400
+	page                // HTTP 403 from something else than the store
 	swallowed           // no answer, ever
 	late                // the connection breaks; deliver hands the request to the store later
 	withoutItem         // the failed condition comes back without its item
@@ -38,9 +41,10 @@ const (
 
 var errWire = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 
-// faultyWire sits between the SDK and the emulator. plan decides what happens to the nth
+// faultyWire sits between the SDK and a database. plan decides what happens to the nth
 // request (from 0) of an operation.
 type faultyWire struct {
+	to   http.RoundTripper // the emulator if it is nil
 	mu   sync.Mutex
 	plan func(operation string, n int) fault
 	seen []string
@@ -112,6 +116,10 @@ func (w *faultyWire) apply(f fault, req *http.Request) (*http.Response, error) {
 		return answerWith(req, 400, "TransactionCanceledException", `,"CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]`), nil
 	case invalid:
 		return answer(req, 400, "ValidationException"), nil
+	case page:
+		res := answer(req, 403, "")
+		res.Body, res.ContentLength = io.NopCloser(strings.NewReader("<html>")), -1
+		return res, nil
 	case swallowed:
 		<-req.Context().Done()
 		return nil, req.Context().Err()
@@ -119,7 +127,7 @@ func (w *faultyWire) apply(f fault, req *http.Request) (*http.Response, error) {
 		w.hold(req, body)
 		return nil, errWire
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := w.arrive(req)
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +142,22 @@ func (w *faultyWire) apply(f fault, req *http.Request) (*http.Response, error) {
 		return stripItem(res)
 	}
 	return res, nil
+}
+
+func (w *faultyWire) arrive(req *http.Request) (*http.Response, error) {
+	return cmp.Or(w.to, http.DefaultTransport).RoundTrip(req)
+}
+
+// over makes a store of the double of DynamoDB, which takes a hundredth of the emulator's time and, as
+// TestDoubleAgreesWithMoto shows, answers alike.
+func over(transport http.RoundTripper) *Store {
+	return New(dynamotest.Client(transport), Tables{Accounts: "accounts", Usage: "usage"})
+}
+
+// faulty makes a store of the double with a wire in between.
+func faulty(plan func(string, int) fault) (*faultyWire, *Store) {
+	wire := &faultyWire{to: dynamotest.New(), plan: plan}
+	return wire, over(wire)
 }
 
 func (w *faultyWire) hold(req *http.Request, body []byte) {
@@ -151,7 +175,7 @@ func (w *faultyWire) deliver(t *testing.T) (delivered int) {
 	w.held = nil
 	w.mu.Unlock()
 	for _, req := range held {
-		res, err := http.DefaultTransport.RoundTrip(req)
+		res, err := w.arrive(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,6 +216,20 @@ func stripItem(res *http.Response) (*http.Response, error) {
 	res.Header.Del("X-Amz-Crc32")
 	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	return res, nil
+}
+
+// answers to each write, the first ones first and the last one for ever.
+type answers struct {
+	status int
+	code   string
+	member []string
+	sent   int
+}
+
+func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	member := a.member[min(a.sent, len(a.member)-1)]
+	a.sent++
+	return answerWith(req, a.status, a.code, member), nil
 }
 
 // start is the time at which the tests start.

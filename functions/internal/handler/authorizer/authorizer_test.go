@@ -247,8 +247,8 @@ func TestDenials(t *testing.T) {
 // TestACrossedThresholdIsNoted for settle, which tells of it.
 func TestACrossedThresholdIsNoted(t *testing.T) {
 	h, g, _ := setUp(t)
-	h.Gate.TellAt = []int{80}
-	for used, want := range map[int64]any{799: nil, 800: "pct:80:800:1000", 801: nil} {
+	h.Gate.TellAt = []int{1, 80}
+	for used, want := range map[int64]any{9: nil, 10: "pct:1:10:1000", 799: nil, 800: "pct:80:800:1000", 801: nil} {
 		g.grant.Decision = usage.Decision{Admitted: true, State: usage.State{Used: used}}
 		if out, err := h.Handle(t.Context(), event()); err != nil || out.Context["crossed"] != want {
 			t.Errorf("%d used: %v, %v; want %v", used, out.Context["crossed"], err, want)
@@ -306,7 +306,7 @@ func TestTooManyUnknownKeys(t *testing.T) {
 	if err != nil || out.PolicyDocument.Statement[0].Effect != "Deny" || out.PrincipalID == "" {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || len(g.asked) != 0 {
+	if out.Context["denial"] != "throttled" || out.Context["retry_after"] != "2" || out.Context["operation"] != "postal.lookup" || len(g.asked) != 0 {
 		t.Errorf("context %v; the gate was asked %v", out.Context, g.asked)
 	}
 }
@@ -335,8 +335,10 @@ func TestLogLine(t *testing.T) {
 		"revoked": {func(h *Handler, _ *request) {
 			h.Keys = keys{key: account.Key{ID: "key_a"}, err: account.ErrInactive}
 		}, map[string]any{"level": "info", "verdict": "inactive", "key_id": "key_a"}},
-		"store down":  {func(h *Handler, _ *request) { h.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
-		"a key as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
+		"store down":   {func(h *Handler, _ *request) { h.Keys = keys{err: errors.New("down")} }, map[string]any{"level": "error", "verdict": "undecided", "error": "down"}},
+		"digits as ID": {func(_ *Handler, e *request) { e.RequestContext.RequestID = strings.Repeat("0", len(id)) }, map[string]any{"request_id": ""}},
+		"a longer ID":  {func(_ *Handler, e *request) { e.RequestContext.RequestID = id + "0" }, map[string]any{"request_id": ""}},
+		"a key as ID":  {func(_ *Handler, e *request) { e.RequestContext.RequestID = secret }, map[string]any{"verdict": "allowed", "request_id": ""}},
 	} {
 		h, _, logged := setUp(t)
 		e := event()

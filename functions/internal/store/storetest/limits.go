@@ -285,6 +285,31 @@ func refundUnstarted(t *testing.T, s usage.Store) {
 		t.Errorf("%d refunded, %d of them unstarted; want 4 and 3", c.Refunded, c.Unstarted)
 	}
 	wantCounts(t, s, m, november, 1, 4)
+	// Nor do those of earlier refunds count.
+	started := refundOf(admit(t, s, m, 1, 100), 2)
+	wantOutcome(t, s, started, usage.Refunded)
+	wantCounts(t, s, m, november, 1, 5)
+}
+
+// refundMoreThanCharged: the calls of one refund may together be more than the month or their day holds.
+func refundMoreThanCharged(t *testing.T, s usage.Store) {
+	noon := time.Date(2026, time.November, 10, 12, 0, 0, 0, time.UTC)
+	twice := func(m string) usage.Refund {
+		r := refundOf(admissionAt(noon, m, 2, usage.NoLimits), usage.Unlimited)
+		r.Calls = append(r.Calls, failedCall(admissionAt(noon, m, 2, usage.NoLimits)))
+		return r
+	}
+	for _, other := range []int64{0, 7} { // charged on another day
+		m := meter()
+		wantAdmitted(t, s, admissionAt(noon, m, 3, usage.NoLimits))
+		if other > 0 {
+			wantAdmitted(t, s, admissionAt(noon.Add(24*time.Hour), m, other, usage.NoLimits))
+		}
+		if got := refund(t, s, twice(m)); got[0] != usage.Refunded || got[1] != usage.NothingCharged {
+			t.Errorf("%d on another day: outcomes %v, want the first refunded", other, got)
+		}
+		wantCounts(t, s, m, november, other+1, 2)
+	}
 }
 
 func withoutCode(t *testing.T, s usage.Store) {

@@ -59,6 +59,7 @@ func Usage(t *testing.T, open func(t *testing.T) usage.Store) {
 		{"a call twice in one refund", refundSameTwice},
 		{"many calls at the cap", refundManyAtTheCap},
 		{"calls that never started are outside the cap", refundUnstarted},
+		{"a refund of more than was charged", refundMoreThanCharged},
 		{"calls without a code", withoutCode},
 		{"something happens once in a period", once},
 		{"many months at once", manyMonths},

@@ -155,6 +155,9 @@ func failure(reason map[string]any, kind string) (int, map[string]any) {
 }
 
 func (d *Double) transact(r request) (int, map[string]any) {
+	if len(r.TransactItems) > 100 {
+		return http.StatusBadRequest, Error("ValidationException")
+	}
 	reasons, failed := make([]map[string]any, len(r.TransactItems)), false
 	changed := map[string]map[string]value{}
 	for i, w := range r.TransactItems {

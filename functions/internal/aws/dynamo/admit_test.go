@@ -13,10 +13,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sekisho/functions/internal/account"
 	"sekisho/functions/internal/apikey"
+	"sekisho/functions/internal/aws/dynamo/dynamotest"
+	"sekisho/functions/internal/ratelimit"
 	"sekisho/functions/internal/usage"
 )
 
@@ -31,6 +34,11 @@ func inSlotOf(other usage.Admission, at time.Time, same bool) usage.Admission {
 	}
 }
 
+// inBubble runs a test in virtual time: nothing waits.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
 func TestAdmitUnderFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -42,36 +50,33 @@ func TestAdmitUnderFaults(t *testing.T) {
 		sends  int // including takeBack
 	}{
 		{"no fault", nil, 5, granted(1), nil, 1, 1},
-		{"answer lost", []fault{lostAnswer}, 5, granted(1), nil, 1, 2},
-		{"answer lost twice", []fault{lostAnswer, lostAnswer}, 5, granted(1), nil, 1, 3},
-		{"answer lost for the last unit", []fault{lostAnswer}, 1, granted(1), nil, 1, 2},
-		{"answer lost without a limit", []fault{lostAnswer}, usage.Unlimited, granted(1), nil, 1, 2},
+		{"answer lost", []fault{lostAnswer}, 5, unseen(1), nil, 1, 2},
+		{"answer lost twice", []fault{lostAnswer, lostAnswer}, 5, unseen(1), nil, 1, 3},
+		{"answer lost for the last unit", []fault{lostAnswer}, 1, unseen(1), nil, 1, 2},
+		{"answer lost without a limit", []fault{lostAnswer}, usage.Unlimited, unseen(1), nil, 1, 2},
 		{"request lost", []fault{lostRequest}, 5, granted(1), nil, 1, 2},
-		{"request lost, then the answer", []fault{lostRequest, lostAnswer}, 5, granted(1), nil, 1, 3},
+		{"request lost, then the answer", []fault{lostRequest, lostAnswer}, 5, unseen(1), nil, 1, 3},
 		{"500 before it", []fault{errorBefore}, 5, granted(1), nil, 1, 2},
-		{"500 after it", []fault{errorAfter}, 5, granted(1), nil, 1, 2},
-		{"500 after it for the last unit", []fault{errorAfter, errorBefore}, 1, granted(1), nil, 1, 3},
+		{"500 after it", []fault{errorAfter}, 5, unseen(1), nil, 1, 2},
+		{"500 after it for the last unit", []fault{errorAfter, errorBefore}, 1, unseen(1), nil, 1, 3},
+		{"a proxy's page", []fault{page}, 5, granted(1), nil, 1, 2},
 		{"no connection", []fault{refused, refused, refused}, 5, granted(1), nil, 1, 4},
 		{"throttled", []fault{throttled, transactionIn}, 5, granted(1), nil, 1, 3},
 		{"throttled again and again", []fault{throttled, throttled, throttled}, 5, usage.Decision{}, usage.ErrBusy, 0, 3},
-		{"throttled after a lost answer", []fault{lostAnswer, throttled}, 5, granted(1), nil, 1, 3},
+		{"throttled after a lost answer", []fault{lostAnswer, throttled}, 5, unseen(1), nil, 1, 3},
 		{"no answer in time", []fault{swallowed}, 5, granted(1), nil, 1, 2},
+		{"throttled again and again after a lost answer", []fault{lostAnswer, throttled, throttled, throttled}, 5, usage.Decision{}, usage.ErrUnclear, 0, 5},
 		{"all answers lost", []fault{lostAnswer, lostAnswer, lostAnswer}, 5, usage.Decision{}, usage.ErrUnclear, 0, 4},
 		{"all answers lost, and that of the take-back", []fault{lostAnswer, lostAnswer, lostAnswer, lostAnswer}, 5, usage.Decision{}, usage.ErrUnclear, 0, 5},
 		{"all answers lost, and the take-back", []fault{lostAnswer, errorAfter, lostAnswer, invalid}, 5, usage.Decision{}, usage.ErrUnclear, 1, 4},
 		{"rejected after a lost answer", []fault{lostAnswer, invalid}, 5, usage.Decision{}, usage.ErrUnclear, 0, 3},
 		{"all requests lost", []fault{lostRequest, lostRequest, lostRequest}, 5, usage.Decision{}, usage.ErrUnclear, 0, 4},
 		{"rejected", []fault{invalid}, 5, usage.Decision{}, errAny, 0, 1},
-		{"condition failed without its item after a lost answer", []fault{lostAnswer, withoutItem}, 5, granted(1), nil, 1, 3},
+		{"condition failed without its item after a lost answer", []fault{lostAnswer, withoutItem}, 5, unseen(1), nil, 1, 3},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			wire := &faultyWire{plan: script(c.faults...)}
-			s := New(clientOver(t, wire), freshTables(t))
-			if slices.Contains(c.faults, swallowed) {
-				s.attempt = time.Second // the second attempt must get its answer on a busy machine too
-			}
+		inBubble(t, c.name, func(t *testing.T) {
+			wire, s := faulty(script(c.faults...))
 			d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", c.limit))
-			d.Unseen = false // TestCrossingAfterALostAnswer
 			if d != c.want || !(errors.Is(err, c.err) || c.err == errAny && err != nil && !errors.Is(err, usage.ErrUnclear)) {
 				t.Errorf("%+v, %v; want %+v, %v", d, err, c.want, c.err)
 			}
@@ -91,14 +96,17 @@ var errAny = errors.New("any")
 
 // A failed condition may come without the item (aws-sdk-go-v2#2600).
 func TestDenialWithoutItem(t *testing.T) {
-	wire := &faultyWire{}
-	s := New(clientOver(t, wire), freshTables(t))
+	wire, s := faulty(nil)
 	mustAdmit(t, s, admissionAt(start, "m", 3))
 	full := admissionAt(start, "m", 3)
 	full.Units = 3
 	wire.reset(script(withoutItem))
 	if d, err := s.Usage().Admit(t.Context(), full); err != nil || d.Admitted || d.Used != 1 || d.Refused != usage.Monthly {
 		t.Errorf("%+v, %v; want a denial by the month, with the count that a read shows", d, err)
+	}
+	wire.reset(script(withoutItem, errorBefore, errorBefore, errorBefore))
+	if d, err := s.Usage().Admit(t.Context(), full); !errors.Is(err, usage.ErrUnclear) {
+		t.Errorf("%+v, %v; want it unclear if the read fails too", d, err)
 	}
 	wire.reset(script(withoutItem))
 	r := refundOf(admissionAt(start, "m", 3))
@@ -111,10 +119,21 @@ func TestDenialWithoutItem(t *testing.T) {
 	if o, err := refund1(t.Context(), s, r); err != nil || o != usage.CapReached {
 		t.Errorf("%s, %v; want %s", o, err, usage.CapReached)
 	}
+	wire.reset(script(withoutItem, errorBefore, errorBefore, errorBefore))
+	if o, err := refund1(t.Context(), s, r); err == nil {
+		t.Errorf("%s, want an error if the read fails too", o)
+	}
 }
 
 func granted(used int64) usage.Decision {
 	return usage.Decision{Admitted: true, State: usage.State{Used: used, Today: used}}
+}
+
+// unseen is granted by an answer that was lost.
+func unseen(used int64) usage.Decision {
+	d := granted(used)
+	d.Unseen = true
+	return d
 }
 
 func denied(used int64) usage.Decision {
@@ -144,20 +163,22 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 		{"within the clocks' difference nothing is proved", lostRequest, 5, -500 * time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 1},
 		{"a newer one in the slot, and full", lostAnswer, 2, time.Millisecond, true, usage.Decision{}, usage.ErrUnclear, 2},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			tables := freshTables(t)
-			calm := New(clientOver(t, &faultyWire{}), tables)
+		inBubble(t, c.name, func(t *testing.T) {
+			wire, s := faulty(script(c.fault))
+			calm := over(wire.to)
 			ours := admissionAt(start, "m", c.limit)
-			wire := &faultyWire{plan: script(c.fault)}
 			wire.after = func(_ string, n int) {
 				if n == 0 {
 					mustAdmit(t, calm, inSlotOf(ours, start.Add(c.between), c.sameSlot))
 				}
 			}
-			d, err := New(clientOver(t, wire), tables).Usage().Admit(t.Context(), ours)
+			d, err := s.Usage().Admit(t.Context(), ours)
 			d.Wait, d.Unseen = 0, false
 			if d != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v, %v; want %+v, %v", d, err, c.want, c.err)
+			}
+			if sent := wire.requests(); len(sent) > 3 {
+				t.Errorf("sent %q, want the write, again, and the take-back at most", sent)
 			}
 			if used := usedOf(t, calm, "m"); used != c.used {
 				t.Errorf("used %d, want %d", used, c.used)
@@ -168,10 +189,6 @@ func TestAdmitWhenOthersComeInBetween(t *testing.T) {
 
 // A write may arrive after its own retry (dynamodb-atomic-counter#4).
 func TestLateWrites(t *testing.T) {
-	setup := func(t *testing.T, faults ...fault) (*faultyWire, *Store) {
-		wire := &faultyWire{plan: script(faults...)}
-		return wire, New(clientOver(t, wire), freshTables(t))
-	}
 	deliver := func(t *testing.T, wire *faultyWire, want int) {
 		t.Helper()
 		wire.reset(nil)
@@ -180,7 +197,7 @@ func TestLateWrites(t *testing.T) {
 		}
 	}
 	t.Run("finds its repetition and does nothing", func(t *testing.T) {
-		wire, s := setup(t, late, late)
+		wire, s := faulty(script(late, late))
 		mustAdmit(t, s, admissionAt(start, "m", 5))
 		deliver(t, wire, 2)
 		if used := usedOf(t, s, "m"); used != 1 {
@@ -188,7 +205,7 @@ func TestLateWrites(t *testing.T) {
 		}
 	})
 	t.Run("after the units were taken back does nothing", func(t *testing.T) {
-		wire, s := setup(t, late, lostAnswer, lostAnswer)
+		wire, s := faulty(script(late, lostAnswer, lostAnswer))
 		if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
 		}
@@ -198,7 +215,7 @@ func TestLateWrites(t *testing.T) {
 		}
 	})
 	t.Run("a late take-back takes nothing twice", func(t *testing.T) {
-		wire, s := setup(t, lostAnswer, lostAnswer, lostAnswer, late)
+		wire, s := faulty(script(lostAnswer, lostAnswer, lostAnswer, late))
 		ours := admissionAt(start, "m", 5)
 		if d, err := s.Usage().Admit(t.Context(), ours); !errors.Is(err, usage.ErrUnclear) {
 			t.Fatalf("%+v, %v; want it unclear", d, err)
@@ -212,7 +229,7 @@ func TestLateWrites(t *testing.T) {
 	})
 	t.Run("at worst it charges once more, within the limit", func(t *testing.T) {
 		for limit, want := range map[usage.Limit]int64{5: 3, 2: 2} {
-			wire, s := setup(t, late)
+			wire, s := faulty(script(late))
 			ours := admissionAt(start, "m", limit)
 			mustAdmit(t, s, ours)
 			mustAdmit(t, s, inSlotOf(ours, start.Add(time.Millisecond), true))
@@ -225,54 +242,195 @@ func TestLateWrites(t *testing.T) {
 }
 
 func TestStoreDownIsAnError(t *testing.T) {
-	for _, f := range []fault{errorBefore, lostRequest, refused, throttled} {
-		wire := &faultyWire{plan: func(string, int) fault { return f }}
-		s := New(clientOver(t, wire), freshTables(t))
+	const takeBack = 3 // the SDK repeats it
+	for f, want := range map[fault]struct {
+		sends         int
+		busy, unclear bool
+	}{
+		errorBefore: {maxUnclear + takeBack, false, true}, lostRequest: {maxUnclear + takeBack, false, true},
+		refused: {maxSends, false, false}, throttled: {maxBusy, true, false},
+	} {
+		inBubble(t, fmt.Sprint(f), func(t *testing.T) {
+			wire, s := faulty(func(string, int) fault { return f })
+			a := admissionAt(start, "m", 5)
+			d, err := s.Usage().Admit(t.Context(), a)
+			if err == nil || d.Admitted || errors.Is(err, usage.ErrBusy) != want.busy || errors.Is(err, usage.ErrUnclear) != want.unclear {
+				t.Errorf("Admit: %+v, %v; want busy %v, unclear %v", d, err, want.busy, want.unclear)
+			}
+			if n := len(wire.requests()); n != want.sends {
+				t.Errorf("%d requests, want %d", n, want.sends)
+			}
+			if d, err := s.Usage().Admit(t.Context(), admissionAt(start, "m", 0)); err == nil {
+				t.Errorf("Admit at limit 0: %+v", d)
+			}
+			for _, months := range [][]usage.Period{{a.Period()}, {a.Period(), a.Period().Before(1)}} {
+				if c, err := s.Usage().Counts(t.Context(), "m", months...); err == nil {
+					t.Errorf("Counts of %v: %+v", months, c)
+				}
+			}
+			if first, err := s.Usage().Once(t.Context(), "x", usage.PeriodOf(start)); err == nil || first {
+				t.Errorf("Once: %v, %v", first, err)
+			}
+			for name, err := range map[string]error{
+				"AddDenied": s.Usage().AddDenied(t.Context(), "m", usage.PeriodOf(start), 1),
+				"Again":     s.Usage().Again(t.Context(), "x", usage.PeriodOf(start)),
+			} {
+				if err == nil {
+					t.Errorf("%s succeeded", name)
+				}
+			}
+			if o, err := refund1(t.Context(), s, refundOf(a)); err == nil {
+				t.Errorf("Refund: %s", o)
+			}
+			if k, err := s.Accounts().Key(t.Context(), "key_a"); err == nil {
+				t.Errorf("Key: %+v", k)
+			}
+		})
+	}
+}
+
+// TestAdmitKeepsTheDeadline: one write without an answer takes half of the time at most, which leaves the
+// time to take it back. With all the time in the world, none is waited for longer than an attempt.
+func TestAdmitKeepsTheDeadline(t *testing.T) {
+	for within, want := range map[time.Duration]time.Duration{3 * time.Second: 1500 * time.Millisecond, time.Minute: attemptTimeout} {
+		inBubble(t, within.String(), func(t *testing.T) {
+			wire, s := faulty(script(swallowed, invalid))
+			s.Jitter = func(below time.Duration) time.Duration {
+				if below != firstPause/2 {
+					t.Errorf("the random part of a pause is below %s, want half of the pause", below)
+				}
+				return 0
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			began := time.Now()
+			if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
+				t.Errorf("%+v, %v; want it unclear", d, err)
+			}
+			if took := time.Since(began); took != want+firstPause/2 {
+				t.Errorf("it took %s, want %s and a pause", took, want)
+			}
+			if sent := wire.requests(); len(sent) != 3 {
+				t.Errorf("sent %q, want the write, again, and the take-back", sent)
+			}
+		})
+	}
+}
+
+// TestNoTimeForAnotherWrite: what little is left goes to the take-back.
+func TestNoTimeForAnotherWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wire, s := faulty(script(errorAfter))
+		ctx, cancel := context.WithTimeout(t.Context(), firstPause/4)
+		defer cancel()
+		d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5))
+		if sent := len(wire.requests()); !errors.Is(err, usage.ErrUnclear) || sent != 2 {
+			t.Errorf("%+v, %v after %d requests; want it unclear after two", d, err, sent)
+		}
+		if used := usedOf(t, s, "m"); used != 0 {
+			t.Errorf("used %d", used)
+		}
+	})
+}
+
+// TestAdmitForACallerWhoHasGone asks nobody.
+func TestAdmitForACallerWhoHasGone(t *testing.T) {
+	wire, s := faulty(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, context.Canceled) || errors.Is(err, usage.ErrUnclear) || len(wire.requests()) > 0 {
+		t.Errorf("%+v, %v after %q", d, err, wire.requests())
+	}
+}
+
+// TestAdmissionsThatCannotBe: a refund goes to the day that the ID names, so no other may be charged.
+func TestAdmissionsThatCannotBe(t *testing.T) {
+	wire, s := faulty(nil)
+	for name, id := range map[string]string{"malformed": "adm_x", "of another day": usage.NewAdmissionID(start.Add(-24 * time.Hour))} {
 		a := admissionAt(start, "m", 5)
-		if d, err := s.Usage().Admit(t.Context(), a); err == nil || d.Admitted {
-			t.Errorf("fault %d: Admit: %+v, %v", f, d, err)
-		}
-		if n := len(wire.requests()); n > maxSends+2 {
-			t.Errorf("fault %d: %d requests, want a bounded number", f, n)
-		}
-		if o, err := refund1(t.Context(), s, refundOf(a)); err == nil {
-			t.Errorf("fault %d: Refund: %s", f, o)
-		}
-		if k, err := s.Accounts().Key(t.Context(), "key_a"); err == nil {
-			t.Errorf("fault %d: Key: %+v", f, k)
+		a.ID = id
+		if d, err := s.Usage().Admit(t.Context(), a); err == nil || !strings.Contains(err.Error(), id) || len(wire.requests()) > 0 {
+			t.Errorf("%s: %+v, %v after %q", name, d, err, wire.requests())
 		}
 	}
 }
 
-// TestAdmitKeepsTheDeadline: with most of the time gone, no write outlives the caller, and one
-// without an answer leaves the time to take it back. With all the time in the world, none is waited
-// for longer than an attempt.
-func TestAdmitKeepsTheDeadline(t *testing.T) {
-	for within, attempt := range map[time.Duration]time.Duration{
-		3 * time.Second: time.Minute, time.Minute: 500 * time.Millisecond,
+// TestTheMonthBeforeCannotBeRead: the first call of a month with a rate is not decided without it.
+func TestTheMonthBeforeCannotBeRead(t *testing.T) {
+	wire, s := faulty(script(none, errorBefore, errorBefore, errorBefore))
+	limits := usage.Limits{Monthly: 5, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 2}}
+	if d, err := s.Usage().Admit(t.Context(), admissionWith(start, "m", limits)); err == nil || errors.Is(err, usage.ErrUnclear) {
+		t.Errorf("%+v, %v; want the read's error", d, err)
+	}
+	wire.reset(nil)
+	if used := usedOf(t, s, "m"); used != 0 {
+		t.Errorf("used %d", used)
+	}
+}
+
+// TestAMeterThatOthersKeepChanging is not asked for ever, and nothing is unclear.
+func TestAMeterThatOthersKeepChanging(t *testing.T) {
+	state := func(after time.Duration) string {
+		return fmt.Sprintf(`,"Item":{"tat":{"N":"%d"}}`, start.Add(after).UnixNano())
+	}
+	wire := &answers{status: 400, code: "ConditionalCheckFailedException"}
+	for range maxSends {
+		wire.member = append(wire.member, state(time.Hour), state(-time.Hour))
+	}
+	limits := usage.Limits{Monthly: 5, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 10_000}}
+	d, err := over(wire).Usage().Admit(t.Context(), admissionWith(start, "m", limits))
+	if err == nil || d.Admitted || errors.Is(err, usage.ErrUnclear) || errors.Is(err, usage.ErrBusy) || wire.sent != maxSends {
+		t.Errorf("%+v, %v after %d writes", d, err, wire.sent)
+	}
+}
+
+// TestFullAtTheVeryInstant: a bucket whose time has come is full, whatever the instance remembers.
+func TestFullAtTheVeryInstant(t *testing.T) {
+	s, wire := overDouble()
+	limits := usage.Limits{Monthly: 5, Daily: 5, Rate: ratelimit.Limit{PerSecond: 1, Burst: 1}}
+	mustAdmit(t, s, admissionWith(start, "m", limits))
+	s.seen.note("m", start.Add(time.Hour).UnixNano(), 0)
+	wire.sent = 0
+	mustAdmit(t, s, admissionWith(start.Add(time.Second), "m", limits))
+	if wire.sent != 2 {
+		t.Errorf("%d writes, want one that took it for in use and one that did not", wire.sent)
+	}
+}
+
+// TestAnswersThatMakeNoSense admit nobody, and deny nobody without saying so.
+func TestAnswersThatMakeNoSense(t *testing.T) {
+	for name, c := range map[string]struct {
+		wire answers
+		want error
+		sent int
+	}{
+		"applied, and no count":              {answers{200, "", []string{""}, 0}, nil, 1},
+		"a condition that can't have failed": {answers{400, "ConditionalCheckFailedException", []string{`,"Item":{"used":{"N":"1"}}`}, 0}, usage.ErrUnclear, 2},
 	} {
-		wire := &faultyWire{plan: script(swallowed, invalid)}
-		s := New(clientOver(t, wire), freshTables(t))
-		s.attempt = attempt
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		defer cancel()
-		began := time.Now()
-		if d, err := s.Usage().Admit(ctx, admissionAt(start, "m", 5)); !errors.Is(err, usage.ErrUnclear) {
-			t.Errorf("%+v, %v; want it unclear", d, err)
+		d, err := over(&c.wire).Usage().Admit(t.Context(), admissionAt(start, "m", 5))
+		if err == nil || d != (usage.Decision{}) || c.want != nil && !errors.Is(err, c.want) || c.wire.sent != c.sent {
+			t.Errorf("%s: %+v, %v after %d requests", name, d, err, c.wire.sent)
 		}
-		if took := time.Since(began); took >= min(within, 30*time.Second) {
-			t.Errorf("%s within %s: it took %s", attempt, within, took)
-		}
-		if sent := wire.requests(); len(sent) != 3 {
-			t.Errorf("%s within %s: sent %q, want the write, again, and the take-back", attempt, within, sent)
-		}
+	}
+}
+
+// TestTakeBackWithoutACode leaves no trace of an operation.
+func TestTakeBackWithoutACode(t *testing.T) {
+	wire, s := faulty(script(lostAnswer, lostAnswer, lostAnswer))
+	a := admissionAt(start, "m", 5)
+	a.Operation = ""
+	if d, err := s.Usage().Admit(t.Context(), a); !errors.Is(err, usage.ErrUnclear) {
+		t.Errorf("%+v, %v; want it unclear", d, err)
+	}
+	wire.reset(nil)
+	if used := usedOf(t, s, "m"); used != 0 {
+		t.Errorf("used %d", used)
 	}
 }
 
 func TestRefundUnderFaults(t *testing.T) {
 	for _, f := range []fault{lostAnswer, lostRequest, errorBefore, errorAfter, refused, throttled, conflict} {
-		wire := &faultyWire{}
-		s := New(clientOver(t, wire), freshTables(t))
+		wire, s := faulty(nil)
 		a := admissionAt(start, "m", 5)
 		mustAdmit(t, s, a)
 		mustAdmit(t, s, admissionAt(start, "m", 5))
@@ -285,6 +443,35 @@ func TestRefundUnderFaults(t *testing.T) {
 		if used := usedOf(t, s, "m"); used != 1 {
 			t.Errorf("fault %d: used %d, want 1", f, used)
 		}
+	}
+}
+
+// TestRefundsThatMakeNoSense are errors, and repeated where a repetition may help.
+func TestRefundsThatMakeNoSense(t *testing.T) {
+	for name, c := range map[string]struct {
+		reasons string
+		sent    int
+	}{
+		"fewer reasons than writes":          {`{"Code":"ConditionalCheckFailed"}`, 1},
+		"neither a condition nor a conflict": {`{"Code":"None"},{"Code":"ItemCollectionSizeLimitExceeded"}`, 1},
+		"a condition that can't have failed": {`{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":{"used":{"N":"1"},"d30":{"N":"1"}}}`, 1},
+		"a conflict that does not end":       {`{"Code":"None"},{"Code":"TransactionConflict"}`, maxTransacts},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			wire := &answers{400, "TransactionCanceledException", []string{`,"CancellationReasons":[` + c.reasons + `]`}, 0}
+			if o, err := refund1(t.Context(), over(wire), refundOf(admissionAt(start, "m", 5))); err == nil || wire.sent != c.sent {
+				t.Errorf("%s, %v after %d requests, want an error after %d", o, err, wire.sent, c.sent)
+			}
+		})
+	}
+}
+
+// TestAUserThatCouldNotBeCreated, for another reason than that it exists.
+func TestAUserThatCouldNotBeCreated(t *testing.T) {
+	wire := &answers{400, "TransactionCanceledException", []string{`,"CancellationReasons":[{"Code":"ItemCollectionSizeLimitExceeded"}]`}, 0}
+	err := over(wire).Accounts().CreateUser(t.Context(), account.User{ID: "ada", Plan: "free", CreatedAt: start})
+	if err == nil || errors.Is(err, account.ErrExists) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -310,9 +497,7 @@ func TestStormOfAdmissions(t *testing.T) {
 		"some arrive late":                      {lostRequest, lostAnswer, errorAfter, late, late, throttled, withoutItem},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wire := &faultyWire{plan: storm(42, kinds...)}
-			tables := freshTables(t)
-			s := patient(New(clientOver(t, wire), tables))
+			wire, s := faulty(storm(42, kinds...))
 			var admitted, denied, failed, next atomic.Int64
 			var done sync.WaitGroup
 			for range workers {
@@ -339,7 +524,7 @@ func TestStormOfAdmissions(t *testing.T) {
 			done.Wait()
 			wire.reset(nil)
 			wire.deliver(t)
-			used := usedOf(t, New(clientOver(t, wire), tables), "m")
+			used := usedOf(t, s, "m")
 			t.Logf("%d admitted, %d denied, %d failed, %d charged", admitted.Load(), denied.Load(), failed.Load(), used)
 			if admitted.Load() > used || used > limit {
 				t.Errorf("%d admitted, %d charged, limit %d: want them in this order", admitted.Load(), used, limit)
@@ -355,10 +540,10 @@ func TestStormOfAdmissions(t *testing.T) {
 }
 
 // Below the limit only faults matter: every charged call was either admitted or failed.
-func TestStormNeverChargesTwice(t *testing.T) {
-	wire := &faultyWire{plan: storm(7, lostAnswer, errorAfter)}
-	tables := freshTables(t)
-	s := New(clientOver(t, wire), tables)
+func TestStormNeverChargesTwice(t *testing.T) { synctest.Test(t, stormNeverChargesTwice) }
+
+func stormNeverChargesTwice(t *testing.T) {
+	wire, s := faulty(storm(7, lostAnswer, errorAfter))
 	var admitted, failed int64
 	for i := range 100 {
 		d, err := s.Usage().Admit(t.Context(), admissionAt(start.Add(time.Duration(i)*time.Second), "m", 1000))
@@ -379,8 +564,7 @@ func TestStormNeverChargesTwice(t *testing.T) {
 }
 
 func TestStormOfRefunds(t *testing.T) {
-	wire := &faultyWire{}
-	s := New(clientOver(t, wire), freshTables(t))
+	wire, s := faulty(nil)
 	var failed []usage.Admission
 	for range 40 {
 		a := admissionAt(start, "m", usage.Unlimited)
@@ -421,8 +605,7 @@ func TestStormOfRefunds(t *testing.T) {
 func TestErrorsHoldNoHash(t *testing.T) {
 	h := apikey.Hash{1, 2, 3, 4, 5, 6, 7, 8, 9}
 	k := account.Key{ID: h.ID(), Hash: h, Meter: h.ID(), UserID: "ada", CreatedAt: start}
-	wire := &faultyWire{}
-	s := New(clientOver(t, wire), freshTables(t))
+	wire, s := faulty(nil)
 	for _, f := range []fault{none, invalid, errorBefore, lostRequest} {
 		wire.reset(func(string, int) fault { return f })
 		err := s.Accounts().CreateKey(t.Context(), k) // there is no such user
@@ -439,6 +622,7 @@ func TestErrorsHoldNoHash(t *testing.T) {
 
 // hotKey turns away the writes to one meter, as DynamoDB does at 1,000 a second on one item.
 type hotKey struct {
+	to    http.RoundTripper
 	meter string
 	sent  map[bool]int // by whether it is the hot one
 }
@@ -454,13 +638,13 @@ func (k *hotKey) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hot {
 		return answer(req, 400, "ProvisionedThroughputExceededException"), nil
 	}
-	return http.DefaultTransport.RoundTrip(req)
+	return k.to.RoundTrip(req)
 }
 
 // TestABusyKeyIsThrottledAlone: it is told so, left alone for a moment, and no other key feels it.
 func TestABusyKeyIsThrottledAlone(t *testing.T) {
-	wire := &hotKey{meter: "hot", sent: map[bool]int{}}
-	gate := usage.NewGate(New(clientOver(t, wire), freshTables(t)).Usage(), func() time.Time { return start }, 3*time.Second)
+	wire := &hotKey{to: dynamotest.New(), meter: "hot", sent: map[bool]int{}}
+	gate := usage.NewGate(over(wire).Usage(), func() time.Time { return start }, 3*time.Second)
 	for range 20 {
 		g, err := gate.Admit(t.Context(), "hot", "pl", 1, usage.PerMonth(1_000_000))
 		if err != nil || g.Admitted || g.Refused != usage.Busy || g.Wait != usage.RetryBusy {
