@@ -17,12 +17,13 @@ type mutant struct {
 	// key says where and what it is, without line numbers: it outlives edits nearby.
 	key string
 	// live puts it in beside others: the code as it is, unless this mutant is the one that runs.
-	// A mutant without it is compiled on its own.
 	live bool
-	// What it changes, as offsets into the file: with live, before and after go around the range, with
-	// № for the mutant's number; without, before replaces it.
+	// What it changes, as offsets into the file. With live, before and after go around the range, with
+	// № for the mutant's number.
 	start, end    int
 	before, after string
+	// by replaces the range where the mutant is compiled on its own, if it isn't woven in there too.
+	by string
 }
 
 // source is a file to put faults into.
@@ -119,10 +120,11 @@ func (s *source) walk(root ast.Node, constant bool) {
 		case *ast.BinaryExpr:
 			s.operator(n, constant)
 		case *ast.BasicLit:
-			s.literal(n)
+			s.literal(n, constant)
 		case *ast.Ident:
 			if n.Name == "true" || n.Name == "false" {
-				s.replace(n, strconv.FormatBool(n.Name == "false"))
+				other := strconv.FormatBool(n.Name == "false")
+				s.add(n, mutant{live: !constant, before: "(mutant(№) != ", after: ")", by: other}, other)
 			}
 		case *ast.CallExpr:
 			if s.of(n.Fun) == "make" {
@@ -194,13 +196,21 @@ func joins(n *ast.BinaryExpr) bool {
 	return text(n.X) || text(n.Y) || ok && joins(inner)
 }
 
-func (s *source) literal(n *ast.BasicLit) {
+// literal makes a number larger by one. A live one adds 1<<0, which has the type that the number has there.
+func (s *source) literal(n *ast.BasicLit, constant bool) {
 	if n.Kind != token.INT {
 		return
 	}
-	if v, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 62); err == nil {
-		s.replace(n, strconv.FormatInt(v+1, 10))
+	v, err := strconv.ParseInt(n.Value, 0, 62)
+	if err != nil {
+		return
 	}
+	more := strconv.FormatInt(v+1, 10)
+	if constant {
+		s.replace(n, more)
+		return
+	}
+	s.add(n, mutant{live: true, before: "(", after: " + 1<<one(№))", by: more}, more)
 }
 
 // statement leaves a call out, unless it does nothing that a test of one goroutine could see.
@@ -251,7 +261,7 @@ func (s *source) around(n ast.Node, before, after, what string) {
 	s.add(n, mutant{live: true, before: before, after: after}, what)
 }
 
-func (s *source) replace(n ast.Node, by string) { s.add(n, mutant{before: by}, by) }
+func (s *source) replace(n ast.Node, by string) { s.add(n, mutant{by: by}, by) }
 
 func (s *source) add(n ast.Node, m mutant, what string) {
 	m.file, m.line = s.path, s.set.Position(n.Pos()).Line
