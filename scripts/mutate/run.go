@@ -277,7 +277,7 @@ func (p *pkg) test(test int, set string, number int, patience time.Duration) (pa
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.binary(test, set), "-test.failfast", "-test.timeout="+patience.String())
-	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number))
+	cmd.Dir, cmd.Env = p.tests[test], append(os.Environ(), chosen+"="+strconv.Itoa(number), "RAPID_NOFAILFILE=true")
 	// What the tests started ends with them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestMayDial(t *testing.T) {
@@ -148,6 +149,31 @@ func TestSameOrigin(t *testing.T) {
 	b, _ := url.Parse("https://api.test:443/")
 	if !sameOrigin(a, b) {
 		t.Error("the default port makes another origin")
+	}
+}
+
+// TestRedirectsWithinTheOrigin: with Config.SameOrigin no request goes to another.
+func TestRedirectsWithinTheOrigin(t *testing.T) {
+	for location, follows := range map[string]bool{
+		"/there": true, "http://stats.test:80/there": true,
+		"http://stats.test:81/there": false, "https://stats.test/there": false, "http://other.test/there": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			network, stop := countingNetwork(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if calls++; r.URL.Path != "/there" {
+					http.Redirect(w, r, location, http.StatusFound)
+				}
+			}))
+			defer stop()
+			c := newClient(t, Config{Dial: network.dial, SameOrigin: true})
+			defer c.Close()
+			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw)
+			var e *Error
+			if follows && (err != nil || calls != 2) || !follows && (!errors.As(err, &e) || e.Reason != ReasonRedirect || calls != 1 || network.dialled != 1) {
+				t.Errorf("%s: %d calls over %d connections, %v", location, calls, network.dialled, err)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,8 @@
 package outbound
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -340,6 +342,141 @@ func TestConfigAtItsBounds(t *testing.T) {
 		}
 		if err == nil {
 			client.Close()
+		}
+	}
+}
+
+// TestErrorsAsText: what an operator reads in a log line.
+func TestErrorsAsText(t *testing.T) {
+	e := &Error{Upstream: "orders", Method: "GET", Class: Transient, Stop: StopAttempts, Attempts: 4, Waited: 4025 * ms, Err: &StatusError{Status: 503}}
+	const want = "call orders with GET: HTTP 503 Service Unavailable (transient; attempts: 4; waited: 4.025s; stopped: attempts"
+	if got := e.Error(); got != want+")" {
+		t.Errorf("%s", got)
+	}
+	e.RetryAfter = 20 * time.Second
+	if got := e.Error(); got != want+"; not before: 20s)" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestWaitsAreRoundedUp: to the millisecond, so that an agent who obeys doesn't come too early.
+func TestWaitsAreRoundedUp(t *testing.T) {
+	for wait, want := range map[time.Duration]int64{1: 1, ms: 1, ms + 1: 2} {
+		if a := Advise(&Error{Class: Transient, RetryAfter: wait}); a.RetryAfterMs == nil || *a.RetryAfterMs != want {
+			t.Errorf("%s: %+v, want %d ms", wait, a, want)
+		}
+	}
+}
+
+// TestRefusalsThatAreKept: the answer that comes with a 4xx, for whoever asks for it, if it came in full.
+func TestRefusalsThatAreKept(t *testing.T) {
+	const body = `{"error":"no"}`
+	for _, c := range []struct {
+		status   int
+		keep     bool
+		maxBytes int64
+		want     bool
+	}{
+		{400, true, 0, true}, {499, true, 0, true}, {404, false, 0, false}, {399, true, 0, false}, {500, true, 0, false},
+		{400, true, int64(len(body)), true}, {400, true, int64(len(body)) - 1, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var network outboundtest.Network
+			defer network.Serve("stats.test", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, body)
+			}))()
+			client := newClient(t, Config{Dial: network.Dial, MaxBytes: c.maxBytes, Attempts: 1})
+			defer client.Close()
+			_, err := Do(t.Context(), client, Request{URL: "http://stats.test/", KeepRefusals: c.keep}, raw)
+			var refused *StatusError
+			if !errors.As(err, &refused) || (refused.Answer != nil) != c.want || c.want && string(refused.Answer.Body) != body {
+				t.Errorf("%+v: %v, %+v", c, err, refused)
+			}
+		})
+	}
+}
+
+// TestAnswersAtTheLimit: as long as is allowed, and one byte longer, with a length declared and without.
+func TestAnswersAtTheLimit(t *testing.T) {
+	const most = 10
+	for _, c := range []struct {
+		method   string
+		bytes    int
+		declared bool
+		good     bool
+	}{
+		{"GET", most, true, true}, {"GET", most, false, true}, {"GET", most + 1, true, false}, {"GET", most + 1, false, false},
+		{"HEAD", most + 1, true, true},
+	} {
+		h := func(w http.ResponseWriter, _ *http.Request) {
+			if c.declared {
+				w.Header().Set("Content-Length", fmt.Sprint(c.bytes))
+			}
+			w.WriteHeader(299)
+			fmt.Fprint(w, strings.Repeat("a", c.bytes-1))
+			w.(http.Flusher).Flush()
+			fmt.Fprint(w, "a")
+		}
+		synctest.Test(t, func(t *testing.T) {
+			var network outboundtest.Network
+			defer network.Serve("stats.test", http.HandlerFunc(h))()
+			client := newClient(t, Config{Dial: network.Dial, MaxBytes: most})
+			defer client.Close()
+			r, err := Do(t.Context(), client, Request{Method: c.method, URL: "http://stats.test/"}, raw)
+			if (err == nil) != c.good || !c.good && !errors.Is(err, ErrTooLarge) || c.good && c.method == "GET" && len(r.Body) != c.bytes {
+				t.Errorf("%+v: %d bytes, %v", c, len(r.Body), err)
+			}
+		})
+	}
+}
+
+// TestBrokenCompression is an answer that does not parse, not an empty one.
+func TestBrokenCompression(t *testing.T) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	fmt.Fprint(z, "hello")
+	z.Close()
+	whole := out.String()
+	for name, body := range map[string]string{
+		"no header": "hello, this is not compressed", "another checksum": whole[:len(whole)-8] + "12345678", "corrupt": whole[:10] + "\xff\xff\xff\xff\xff\xff",
+	} {
+		h := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			fmt.Fprint(w, body)
+		}
+		inBubble(t, h, func(t *testing.T, c *Client) {
+			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw)
+			var e *Error
+			if !errors.As(err, &e) || e.Reason != ReasonUnparsable {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+// TestWhyItDoesNotParse is left for the caller to look at.
+func TestWhyItDoesNotParse(t *testing.T) {
+	why := errors.New("not a number")
+	inBubble(t, answers(200), func(t *testing.T, c *Client) {
+		_, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, func(Response) (int, error) { return 0, why })
+		if !errors.Is(err, why) {
+			t.Errorf("%v, want an error that wraps %v", err, why)
+		}
+	})
+}
+
+// TestRequestsLeft: a second call to the same upstream gets what the first left over.
+func TestRequestsLeft(t *testing.T) {
+	for _, c := range []struct {
+		tally Tally
+		want  int
+	}{
+		{Tally{}, MaxAttempts}, {Tally{Attempts: 1}, MaxAttempts - 1}, {Tally{Attempts: 1, Requests: 3}, MaxAttempts - 3},
+		{Tally{Attempts: MaxAttempts, Requests: MaxAttempts}, 0}, {Tally{Attempts: MaxAttempts, Requests: MaxAttempts + 1}, 0},
+	} {
+		if got := c.tally.Left(); got != c.want {
+			t.Errorf("%+v: %d left, want %d", c.tally, got, c.want)
 		}
 	}
 }
