@@ -96,6 +96,19 @@ func TestSecretsOfARequest(t *testing.T) {
 	if got := s.clean("1 text/plain"); got != "1 text/plain" {
 		t.Errorf("what is public: %s", got)
 	}
+	for raw, secrets := range map[string][]string{ // as short as they may be
+		"https://adam:p@stats.test/?k=wxyz": {"adam", "p", "wxyz", "k", "t"}, "https://stats.test/?a=bc": {"a=bc"},
+	} {
+		if u, err = url.Parse(raw); err != nil {
+			t.Fatal(err)
+		}
+		s := newScrubber(u, http.Header{"Authorization": {"Basic t"}, "X-Api-Key": {"k"}})
+		for _, text := range secrets {
+			if got := s.clean("<" + text + ">"); got != "<[removed]>" {
+				t.Errorf("%s of %s: %s", text, raw, got)
+			}
+		}
+	}
 }
 
 // escapes are the ways in which libraries write a character.

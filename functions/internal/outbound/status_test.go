@@ -73,6 +73,23 @@ func TestClassesOfStatuses(t *testing.T) {
 	}
 }
 
+// TestStatusesThatNobodyRegistered are taken as their class says, and those of no class as a configuration
+// that is wrong.
+func TestStatusesThatNobodyRegistered(t *testing.T) {
+	for status, code := range map[int]Code{
+		399: CodeMisconfigured, 432: CodeRejected, 493: CodeRejected, 512: CodeFailed, 597: CodeFailed, 600: CodeMisconfigured, 999: CodeMisconfigured,
+	} {
+		if m := meaningOf(status); m.code != code || m.class != Permanent {
+			t.Errorf("%d: %s, %s; want %s", status, m.code, m.class, code)
+		}
+	}
+	for status, ambiguous := range map[int]bool{302: false, 303: true} {
+		if m := meaningOf(status); m.ambiguous != ambiguous {
+			t.Errorf("%d may have happened: %t", status, m.ambiguous)
+		}
+	}
+}
+
 // Waits of more than a day are not for an agent to sit out.
 func TestNotToday(t *testing.T) {
 	for wait, retryable := range map[time.Duration]bool{
