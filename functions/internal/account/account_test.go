@@ -147,8 +147,10 @@ func TestByID(t *testing.T) {
 			t.Errorf("after %s: %+v, %v; want %v", after, k, err, want)
 		}
 	}
-	if _, err := a.ByID(t.Context(), "key_none"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("no such key: %v", err)
+	for range 2 { // the second time by the cache
+		if k, err := a.ByID(t.Context(), "key_none"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "key key_none: ") || k.UserID != "" {
+			t.Errorf("no such key: %+v, %v", k, err)
+		}
 	}
 	store.err = errors.New("down")
 	if _, err := a.ByID(t.Context(), "key_other"); !errors.Is(err, store.err) || errors.Is(err, ErrNotFound) {
