@@ -87,10 +87,10 @@ func guess(body []byte) (string, bool) {
 	case utf8.Valid(body):
 		return string(body), true
 	}
-	if text, ok := try(japanese.EUCJP, body); ok && !isLatin(body, false) && strings.ContainsFunc(text, fullWidth) {
+	if text, ok := try(japanese.EUCJP, body); ok && !isLatin(body) && strings.ContainsFunc(text, fullWidth) {
 		return text, true
 	}
-	if text, ok := try(japanese.ShiftJIS, body); ok && !isLatin(body, true) {
+	if text, ok := try(japanese.ShiftJIS, body); ok && !isLatin(body) {
 		return text, true
 	}
 	return try(charmap.Windows1252, body)
@@ -111,10 +111,10 @@ func try(enc encoding.Encoding, body []byte) (string, bool) {
 // isLatin says whether a text that can be read as Japanese is more likely Latin-1. Its
 // accented letters are then lone kana, or ideographs among Latin letters, of which they may
 // have swallowed one; in Japanese, one mostly stands beside another.
-func isLatin(body []byte, kana bool) bool {
+func isLatin(body []byte) bool {
 	before, beside, lone := byte(' '), 0, 0
 	for len(body) > 0 {
-		n := length(body, kana)
+		n := length(body)
 		last, after := body[n-1], byte(' ')
 		if n < len(body) {
 			after = body[n]
@@ -147,11 +147,11 @@ func isASCII(c byte) bool { return c < utf8.RuneSelf }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// length is how many bytes the character that b begins with takes. kana: those of half width take
-// one, as in Shift_JIS.
-func length(b []byte, kana bool) int {
-	if isASCII(b[0]) || kana && b[0] >= 0xa1 && b[0] <= 0xdf {
+// length is how many bytes the character that b begins with takes in Shift_JIS, whose kana of half
+// width take one. In EUC-JP, bytes like these stand beside one another.
+func length(b []byte) int {
+	if isASCII(b[0]) || b[0] >= 0xa1 && b[0] <= 0xdf {
 		return 1
 	}
-	return min(2, len(b)) // three in EUC-JP are two that stand beside one
+	return min(2, len(b))
 }

@@ -12,7 +12,7 @@ import (
 
 var (
 	japaneseWords = strings.Fields("東京都 千代田区 丸の内 です ました カタカナ ひらがな 売上 合計 株式会社 山田太郎 福岡 1丁目 第2回 円 A社 i号 ２０２６年 令和 お問い合わせ 髙﨑 治 釈")
-	latinWords    = strings.Fields("café Zürich garçon résumé Straße Élysée año señor naïve Ærø Malmö über déjà très 10° ½ l'été coração São Köln ça às fêz Fuß ¡Y")
+	latinWords    = strings.Fields("café Zürich garçon résumé Straße Élysée año señor naïve Ærø Malmö über déjà très 10° ½ l'été coração São Köln créée Noël ça às fêz Fuß ¡Y")
 	asciiWords    = strings.Fields("name total 42 ok id- a.b (x)")
 )
 
