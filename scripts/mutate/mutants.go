@@ -210,7 +210,7 @@ func (s *source) literal(n *ast.BasicLit, constant bool) {
 		s.replace(n, more)
 		return
 	}
-	s.add(n, mutant{live: true, before: "(", after: " + 1<<one(№))", by: more}, more)
+	s.add(n, mutant{live: true, before: "(", after: " + 1<<mutantShift(№))", by: more}, more)
 }
 
 // statement leaves a call out, unless it does nothing that a test of one goroutine could see.

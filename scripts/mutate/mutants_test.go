@@ -82,7 +82,7 @@ func TestWeaving(t *testing.T) {
 		t.Error("the compiler's complaints would name other lines")
 	}
 	for number := range live {
-		n := strings.Count(woven, fmt.Sprintf("mutant(%d)", number)) + strings.Count(woven, fmt.Sprintf("one(%d)", number))
+		n := strings.Count(woven, fmt.Sprintf("mutant(%d)", number)) + strings.Count(woven, fmt.Sprintf("mutantShift(%d)", number))
 		if n < 1 || n > 2 {
 			t.Errorf("mutant %d stands there %d times", number, n)
 		}

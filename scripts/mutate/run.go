@@ -48,8 +48,8 @@ func mutant(number int) bool {
 	return n == number
 }
 
-// one shifts a 1 out, unless its mutant runs.
-func one(number int) int {
+// mutantShift shifts a 1 out, unless its mutant runs.
+func mutantShift(number int) int {
 	if mutant(number) {
 		return 0
 	}

@@ -268,17 +268,17 @@ func TestAChangeLeavesTheOriginal(t *testing.T) {
 	}
 }
 
-// one is a store of one grant, whose calls end as they are told to.
-type one struct {
+// oneGrant is a store of one grant, whose calls end as they are told to.
+type oneGrant struct {
 	Store
 	grant     Grant
 	read, put error
 	puts      int
 }
 
-func (s *one) Grant(context.Context, string) (Grant, error) { return s.grant, s.read }
+func (s *oneGrant) Grant(context.Context, string) (Grant, error) { return s.grant, s.read }
 
-func (s *one) Put(context.Context, Grant) error {
+func (s *oneGrant) Put(context.Context, Grant) error {
 	s.puts++
 	return s.put
 }
@@ -304,7 +304,7 @@ func TestChange(t *testing.T) {
 		{"not read", down, nil, as(g.End(start), nil), down, 0, 0},
 		{"not stored", nil, down, as(g.End(start), ErrReused), down, 1, 0},
 	} {
-		s := &one{grant: g, read: c.read, put: c.put}
+		s := &oneGrant{grant: g, read: c.read, put: c.put}
 		got, err := Change(t.Context(), s, g.ID, c.change)
 		if !errors.Is(err, c.want) || s.puts != c.puts || got.Version != c.version {
 			t.Errorf("%s: version %d, %v after %d writes; want version %d, %v after %d", c.name, got.Version, err, s.puts, c.version, c.want, c.puts)
@@ -314,11 +314,11 @@ func TestChange(t *testing.T) {
 
 func TestChangeGivesUp(t *testing.T) {
 	g, _ := newGrant(t)
-	s := &one{grant: g, put: ErrChanged} // another change always comes first
+	s := &oneGrant{grant: g, put: ErrChanged} // another change always comes first
 	if got, err := End(t.Context(), s, g.ID, start); !errors.Is(err, ErrChanged) || s.puts != maxChanges || got.ID != "" {
 		t.Errorf("%+v, %v after %d attempts; want ErrChanged after %d", got, err, s.puts, maxChanges)
 	}
-	s = &one{grant: g.End(start), put: ErrChanged}
+	s = &oneGrant{grant: g.End(start), put: ErrChanged}
 	if got, err := End(t.Context(), s, g.ID, start.Add(hour)); err != nil || s.puts != 0 || !got.EndedAt.Equal(start) {
 		t.Errorf("ended at %s, %v, after %d writes; want the earlier end, and no write", got.EndedAt, err, s.puts)
 	}

@@ -3,6 +3,7 @@ package outbound
 import (
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -101,6 +102,9 @@ func TestNotToday(t *testing.T) {
 				t.Errorf("%s after %s: %+v", reason, wait, a)
 			}
 			if notToday := regexp.MustCompile(`Not retryable today: don't retry before \d{4}-\d\d-\d\d \d\d:\d\d UTC`).MatchString(a.Hint); notToday == retryable {
+				t.Errorf("%s after %s: %s", reason, wait, a.Hint)
+			}
+			if reason == ReasonRateLimited && strings.Contains(a.Hint, "longer than this call may last") != retryable {
 				t.Errorf("%s after %s: %s", reason, wait, a.Hint)
 			}
 		}
