@@ -38,7 +38,11 @@ func (r *reads) Grant(ctx context.Context, id string) (grant.Grant, error) {
 	if r.down != nil {
 		return grant.Grant{}, r.down
 	}
-	return r.Store.Grant(ctx, id)
+	g, err := r.Store.Grant(ctx, id)
+	if errors.Is(err, grant.ErrNotFound) {
+		err = grant.ErrNotFound // as by a store that doesn't say which
+	}
+	return g, err
 }
 
 const (
