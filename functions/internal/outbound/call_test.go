@@ -446,7 +446,7 @@ func TestRefusalsThatAreKept(t *testing.T) {
 		maxBytes int64
 		want     bool
 	}{
-		{400, true, 0, true}, {499, true, 0, true}, {404, false, 0, false}, {399, true, 0, false}, {500, true, 0, false},
+		{400, true, 0, true}, {499, true, 0, true}, {404, false, 0, false}, {300, true, 0, false}, {399, true, 0, false}, {500, true, 0, false},
 		{400, true, int64(len(body)), true}, {400, true, int64(len(body)) - 1, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {

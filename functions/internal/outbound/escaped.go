@@ -186,6 +186,9 @@ func entity(text string, at, layers int) (string, int) {
 	for end < len(text) && end-at < longest && isAlphanumeric(text[end]) {
 		end++
 	}
+	if end == at {
+		return "", 0
+	}
 	return closed(text, html.UnescapeString("&"+text[at:end]+";"), end, layers, ";")
 }
 
@@ -267,7 +270,7 @@ func base64Run(text string, at int) (string, int) {
 	}
 	var run strings.Builder
 	run.WriteString(text[start:at])
-	for at < len(text) {
+	for {
 		u := read(text, at, deepest)
 		switch c := u.value; {
 		case c == "-":
@@ -277,17 +280,15 @@ func base64Run(text string, at int) (string, int) {
 		case len(c) == 1 && isBase64(c[0]):
 			run.WriteString(c)
 		case run.Len() > 0 && isLineBreak(text, &u):
-		case run.Len() > 0 && c == "=":
-			for at < len(text) && read(text, at, deepest).value == "=" {
-				at = read(text, at, deepest).end
-			}
-			return run.String(), at
 		default:
+			for u.value == "=" {
+				at = u.end
+				u = read(text, at, deepest)
+			}
 			return run.String(), at
 		}
 		at = u.end
 	}
-	return run.String(), at
 }
 
 // isLineBreak: as it is, or as \r and \n in a string, which it makes u end after.

@@ -60,6 +60,8 @@ func TestScrubber(t *testing.T) {
 		{"base64, for URLs", "sec???ret>>>token", base64.URLEncoding.EncodeToString([]byte("sec???ret>>>token")), "[removed]"},
 		{"base64, in lines", "secret-token", "c2VjcmV0\r\nLXRva2Vu", "[removed]"},
 		{"base64, in lines in JSON", "secret-token", `"c2VjcmV0\nLXRva2Vu"`, `"[removed]"`},
+		{"base64, in lines of Windows in JSON", "secret-token", `"c2VjcmV0\r\nLXRva2Vu"`, `"[removed]"`},
+		{"base64, in pieces", "secret-token", `c2VjcmV0\tLXRva2Vu c2VjcmV0.nLXRva2Vu`, `c2VjcmV0\tLXRva2Vu c2VjcmV0.nLXRva2Vu`},
 		{"base64 of JSON", "a/secret", b64(`{"t":"a\/secret"}`), "[removed]"},
 		{"base64 twice", "secret-token", b64(b64("my secret-token")), "[removed]"},
 		{"base64, then as it is", "secret-token", b64("secret-token") + " secret-token", "[removed] [removed]"},
