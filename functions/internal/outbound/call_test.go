@@ -612,14 +612,14 @@ func TestSecretsThatAreNamed(t *testing.T) {
 	inBubble(t, h, func(t *testing.T, c *Client) {
 		request := Request{
 			URL: "http://stats.test/?q=Kyoto", Header: http.Header{"X-City": {"Nara"}}, Secrets: []string{"k"},
-			Sign: func(r *http.Request) string { r.Header.Set("X-Signature", "§"); return "§" },
+			Sign: func(r *http.Request) string { r.Header.Set("X-Signature", "!"); return "!" },
 		}
 		text := func(r Response) (string, error) { return r.Text() }
 		if got, err := Do(t.Context(), c, request, text); err != nil || got != "[removed] for Nara by [removed]" {
 			t.Errorf("%s, %v", got, err)
 		}
 		request.URL = "http://stats.test/away"
-		if _, err := Do(t.Context(), c, request, text); err != nil || signatures["stats.test"] != "§" || signatures["stats.test:81"] != "" {
+		if _, err := Do(t.Context(), c, request, text); err != nil || signatures["stats.test"] != "!" || signatures["stats.test:81"] != "" {
 			t.Errorf("signed %q, %v", signatures, err)
 		}
 	})
