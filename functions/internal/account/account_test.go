@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -69,7 +68,7 @@ func (s *oneKey) Key(_ context.Context, id string) (Key, error) {
 		return Key{}, s.err
 	}
 	if id != s.key.ID {
-		return Key{}, fmt.Errorf("key %s: %w", id, ErrNotFound)
+		return Key{}, ErrNotFound // as a store that does not say which
 	}
 	return s.key, nil
 }
