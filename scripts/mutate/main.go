@@ -31,9 +31,12 @@ var scopes = []struct {
 	// of the stores tests it.
 	beside []string
 }{
-	{dir: "functions/internal/apikey"},
+	{dir: "functions/internal/memo"},
+	{dir: "functions/internal/opaque", beside: []string{apikey}},
+	{dir: apikey},
 	{dir: "functions/internal/brake"},
 	{dir: "functions/internal/account", beside: []string{stores, sqlite}},
+	{dir: "functions/internal/grant"},
 	{dir: "functions/internal/ratelimit", beside: []string{stores, sqlite}},
 	{dir: "functions/internal/usage", beside: []string{stores, settle, authorizer, sqlite}},
 	{dir: "functions/internal/admission", beside: []string{settle, authorizer}},
@@ -46,6 +49,7 @@ var scopes = []struct {
 }
 
 const (
+	apikey     = "functions/internal/apikey"
 	stores     = "functions/internal/store/storetest"
 	settle     = "functions/internal/handler/settle"
 	authorizer = "functions/internal/handler/authorizer"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,11 @@ func (r *reads) Grant(ctx context.Context, id string) (grant.Grant, error) {
 	if r.down != nil {
 		return grant.Grant{}, r.down
 	}
-	return r.Store.Grant(ctx, id)
+	g, err := r.Store.Grant(ctx, id)
+	if errors.Is(err, grant.ErrNotFound) {
+		err = grant.ErrNotFound // as by a store that doesn't say which
+	}
+	return g, err
 }
 
 const (
@@ -100,8 +105,8 @@ func TestATokenIsItsKey(t *testing.T) {
 		t.Errorf("%d reads for three calls, want 1", w.grants.n)
 	}
 	w.wants("a refresh token", w.pair.Refresh, grant.ErrNotFound)
-	if _, _, err := w.Authenticate(t.Context(), "sekisho_at_mistyped", source); !errors.Is(err, grant.ErrNotFound) {
-		t.Errorf("a malformed token: %v", err)
+	if _, _, err := w.Authenticate(t.Context(), "sekisho_at_mistyped", source); !errors.Is(err, grant.ErrNotFound) || w.grants.n != 2 {
+		t.Errorf("a malformed token: %v after %d reads; want no read for it", err, w.grants.n)
 	}
 	old := w.pair.Access
 	w.now = w.now.Add(time.Hour)
@@ -201,5 +206,8 @@ func TestUnknownTokensAreBounded(t *testing.T) {
 	}
 	if w.grants.n != 1 {
 		t.Errorf("%d reads for one unknown token, want 1", w.grants.n)
+	}
+	if _, _, err := w.Authenticate(t.Context(), one.Reveal(), source); !strings.Contains(err.Error(), one.GrantID()) {
+		t.Errorf("%v, want an error that names %s", err, one.GrantID())
 	}
 }

@@ -125,6 +125,7 @@ func TestACodeIsRedeemedOnce(t *testing.T) {
 
 func TestAccessTokens(t *testing.T) {
 	g, code, pair := signedIn(t)
+	_, _, stranger := signedIn(t)
 	for _, c := range []struct {
 		name  string
 		token Token
@@ -138,6 +139,8 @@ func TestAccessTokens(t *testing.T) {
 		{"a refresh token", pair.Refresh, 0, ErrNotFound},
 		{"a code", code, 0, ErrNotFound},
 		{"nothing", Token{}, 0, ErrNotFound},
+		{"a refresh token, after the grant's end", pair.Refresh, 90 * 24 * hour, ErrNotFound},
+		{"another grant's, after this one's end", stranger.Access, 90 * 24 * hour, ErrNotFound},
 	} {
 		if err := g.Check(c.token, start.Add(c.after)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -166,6 +169,13 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
+	_, _, stranger := signedIn(t)
+	for name, token := range map[string]Token{"another grant's": stranger.Refresh, "an access token": second.Access} {
+		if same, _, err := g.Rotate(token, hour, now); !errors.Is(err, ErrNotFound) || !same.Live(now) {
+			t.Errorf("%s: %v, the grant lives on: %t; want it refused, and the grant as it was", name, err, same.Live(now))
+		}
+	}
+
 	again, repeated, err := g.Rotate(first.Refresh, hour, now.Add(Leeway-time.Millisecond))
 	if err != nil || repeated.Refresh != second.Refresh || repeated.Access == second.Access {
 		t.Fatalf("within the leeway: %v; want the same refresh token and another access token", err)
@@ -190,6 +200,9 @@ func TestRotation(t *testing.T) {
 	third, _, err := again.Rotate(second.Refresh, hour, now.Add(time.Second))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if bytes.Equal(third.Rotated.Salt, again.Rotated.Salt) {
+		t.Errorf("two rotations share the salt %x", third.Rotated.Salt)
 	}
 	if _, _, err := third.Rotate(first.Refresh, hour, now.Add(2*time.Second)); !errors.Is(err, ErrReused) {
 		t.Errorf("the token before the one before, within ten seconds: %v", err)
@@ -255,27 +268,57 @@ func TestAChangeLeavesTheOriginal(t *testing.T) {
 	}
 }
 
-// contested is a store in which another change always comes first.
-type contested struct {
+// oneGrant is a store of one grant, whose calls end as they are told to.
+type oneGrant struct {
 	Store
-	grant Grant
-	puts  int
+	grant     Grant
+	read, put error
+	puts      int
 }
 
-func (c *contested) Grant(context.Context, string) (Grant, error) { return c.grant, nil }
+func (s *oneGrant) Grant(context.Context, string) (Grant, error) { return s.grant, s.read }
 
-func (c *contested) Put(context.Context, Grant) error {
-	c.puts++
-	return ErrChanged
+func (s *oneGrant) Put(context.Context, Grant) error {
+	s.puts++
+	return s.put
+}
+
+// TestChange: what was refused stays refused, whether or not something is stored.
+func TestChange(t *testing.T) {
+	g, _ := newGrant(t)
+	down := errors.New("down")
+	as := func(g Grant, err error) func(Grant) (Grant, error) {
+		return func(Grant) (Grant, error) { return g, err }
+	}
+	for _, c := range []struct {
+		name      string
+		read, put error
+		change    func(Grant) (Grant, error)
+		want      error
+		puts      int
+		version   int64
+	}{
+		{"stored", nil, nil, as(g.End(start), nil), nil, 1, 1},
+		{"refused and stored", nil, nil, as(g.End(start), ErrReused), ErrReused, 1, 1},
+		{"refused", nil, nil, as(g, ErrExpired), ErrExpired, 0, 0},
+		{"not read", down, nil, as(g.End(start), nil), down, 0, 0},
+		{"not stored", nil, down, as(g.End(start), ErrReused), down, 1, 0},
+	} {
+		s := &oneGrant{grant: g, read: c.read, put: c.put}
+		got, err := Change(t.Context(), s, g.ID, c.change)
+		if !errors.Is(err, c.want) || s.puts != c.puts || got.Version != c.version {
+			t.Errorf("%s: version %d, %v after %d writes; want version %d, %v after %d", c.name, got.Version, err, s.puts, c.version, c.want, c.puts)
+		}
+	}
 }
 
 func TestChangeGivesUp(t *testing.T) {
 	g, _ := newGrant(t)
-	s := &contested{grant: g}
+	s := &oneGrant{grant: g, put: ErrChanged} // another change always comes first
 	if got, err := End(t.Context(), s, g.ID, start); !errors.Is(err, ErrChanged) || s.puts != maxChanges || got.ID != "" {
 		t.Errorf("%+v, %v after %d attempts; want ErrChanged after %d", got, err, s.puts, maxChanges)
 	}
-	s = &contested{grant: g.End(start)}
+	s = &oneGrant{grant: g.End(start), put: ErrChanged}
 	if got, err := End(t.Context(), s, g.ID, start.Add(hour)); err != nil || s.puts != 0 || !got.EndedAt.Equal(start) {
 		t.Errorf("ended at %s, %v, after %d writes; want the earlier end, and no write", got.EndedAt, err, s.puts)
 	}
@@ -306,6 +349,38 @@ func TestEncode(t *testing.T) {
 	}
 	if _, err := Decode("grant_x", "{", 1); err == nil || !strings.Contains(err.Error(), "grant_x") {
 		t.Errorf("%v, want an error that names the grant", err)
+	}
+}
+
+// TestTimesAreAsStoresKeepThem: in UTC and whole milliseconds, or a grant would differ from what was
+// stored of it.
+func TestTimesAreAsStoresKeepThem(t *testing.T) {
+	now := start.Add(time.Nanosecond).In(time.FixedZone("JST", 9*60*60))
+	g, code, err := New(Request{Lasts: 24*hour + 1}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, pair, err := g.Redeem(code, hour+1, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, _, err = g.Rotate(pair.Refresh, hour+1, now); err != nil {
+		t.Fatal(err)
+	}
+	g = g.End(now)
+	for name, at := range map[string]time.Time{
+		"created": g.CreatedAt, "expires": g.ExpiresAt, "redeemed": g.RedeemedAt, "used": g.UsedAt,
+		"rotated": g.Rotated.At, "access": g.Access[0].ExpiresAt, "ended": g.EndedAt,
+	} {
+		if at != tidy(at) {
+			t.Errorf("%s: %s", name, at.Format(time.RFC3339Nano))
+		}
+	}
+}
+
+func TestASourceThatEnds(t *testing.T) {
+	if token, err := newToken(bytes.NewReader(nil), Code, ""); err == nil {
+		t.Errorf("%q was made of nothing", token.Reveal())
 	}
 }
 

@@ -14,6 +14,7 @@ func TestMemo(t *testing.T) {
 	}
 	m.Remember("a", 1, now)
 	m.Remember("a", 2, now)
+	m.Remember("b", 3, now)
 	if v, ok := m.At("a", now.Add(time.Minute-1)); !ok || v != 2 {
 		t.Errorf("%d, %v; want the last answer", v, ok)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -65,8 +66,8 @@ func TestHashAsJSON(t *testing.T) {
 		t.Errorf("%s, %v; want %s", back, err, h)
 	}
 	for _, bad := range []string{`""`, `"00"`, `"` + h.String() + `00"`, `"` + h.String()[:63] + `g"`} {
-		if err := json.Unmarshal([]byte(bad), &back); err == nil {
-			t.Errorf("%s is read as %s", bad, back)
+		if err := json.Unmarshal([]byte(bad), &back); err == nil || !strings.Contains(err.Error(), "has 64 hexadecimal digits") {
+			t.Errorf("%s is read as %s, %v", bad, back, err)
 		}
 	}
 }

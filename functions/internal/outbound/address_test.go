@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestMayDial(t *testing.T) {
@@ -144,10 +145,71 @@ func TestSameOrigin(t *testing.T) {
 			t.Errorf("%s: want %t", location, same)
 		}
 	}
-	a, _ := url.Parse("https://api.test/")
-	b, _ := url.Parse("https://api.test:443/")
-	if !sameOrigin(a, b) {
-		t.Error("the default port makes another origin")
+	for _, named := range []string{"https://api.test:443/", "http://api.test:80/"} {
+		a, _ := url.Parse(named)
+		b, _ := url.Parse(a.Scheme + "://api.test/")
+		if !sameOrigin(a, b) {
+			t.Errorf("the default port makes another origin of %s", named)
+		}
+	}
+}
+
+// TestRedirection: what of an answer is followed.
+func TestRedirection(t *testing.T) {
+	from, _ := url.Parse("http://api.test/a")
+	for _, c := range []struct {
+		status           int
+		method, location string
+		next, why        string
+	}{
+		{302, "GET", "/b", "http://api.test/b", ""}, {308, "HEAD", "https://b.test/", "https://b.test/", ""},
+		{302, "GET", "", "", ""}, {200, "GET", "/b", "", ""}, {201, "POST", "/b", "", ""}, {304, "GET", "/b", "", ""},
+		{307, "POST", "/b", "", "only GET and HEAD"}, {302, "GET", "ftp://api.test/", "", "not an http"}, {302, "GET", "http://[", "", "not an http"},
+	} {
+		next, err := redirection(&http.Response{StatusCode: c.status, Header: http.Header{"Location": {c.location}}}, from, c.method)
+		if next == nil && c.next != "" || next != nil && next.String() != c.next || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%+v: %v, %v", c, next, err)
+		}
+	}
+}
+
+func TestCallable(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"http://api.test/": true, "https://a~b.test:1/": true, "http://[::1]/": true, "http://xn--9ca.test/": true,
+		"http://é.test/": false, "http://[fe80::1%25a%20b]/": false, "ftp://api.test/": false, "http:///a": false, "/a": false,
+	} {
+		u, err := url.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := callable(u); got != want {
+			t.Errorf("%s is callable: %t", raw, got)
+		}
+	}
+}
+
+// TestRedirectsWithinTheOrigin: with Config.SameOrigin no request goes to another.
+func TestRedirectsWithinTheOrigin(t *testing.T) {
+	for location, follows := range map[string]bool{
+		"/there": true, "http://stats.test:80/there": true,
+		"http://stats.test:81/there": false, "https://stats.test/there": false, "http://other.test/there": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			network, stop := countingNetwork(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if calls++; r.URL.Path != "/there" {
+					http.Redirect(w, r, location, http.StatusFound)
+				}
+			}))
+			defer stop()
+			c := newClient(t, Config{Dial: network.dial, SameOrigin: true})
+			defer c.Close()
+			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw)
+			var e *Error
+			if follows && (err != nil || calls != 2) || !follows && (!errors.As(err, &e) || e.Reason != ReasonRedirect || calls != 1 || network.dialled.Load() != 1) {
+				t.Errorf("%s: %d calls over %d connections, %v", location, calls, network.dialled.Load(), err)
+			}
+		})
 	}
 }
 

@@ -79,6 +79,8 @@ var behaviours = []behaviour{
 	{name: "429, Retry-After: past date", upstream: limitsUntil(-time.Hour), attempts: 4, waited: backed3, class: Transient, code: CodeRateLimited, after: 20000, status: 429},
 	{name: "429 without header", upstream: sends(429, ""), attempts: 4, waited: backed3, class: Transient, code: CodeRateLimited, after: 20000, status: 429},
 	{name: "429, Retry-After: 30, deadline in 3 s", upstream: limits("30"), within: 3 * time.Second, attempts: 1, class: Transient, code: CodeRateLimited, after: 30000, status: 429},
+	{name: "429, Retry-After: 60, no deadline", upstream: limits("60"), attempts: 4, waited: 3 * time.Minute, class: Transient, code: CodeRateLimited, after: 60000, status: 429},
+	{name: "429, Retry-After: 2, deadline in 2.35 s", upstream: limits("2"), within: 2350 * ms, attempts: 2, waited: 2 * time.Second, class: Transient, code: CodeRateLimited, after: 2000, status: 429},
 	{name: "429, Retry-After: 3600, no deadline", upstream: limits("3600"), attempts: 1, class: Transient, code: CodeRateLimited, after: 3600000, status: 429},
 	{name: "429, Retry-After: 3 s on, in epoch milliseconds", upstream: limits("946684803000"), attempts: 4, waited: 3*time.Second + backed3 - backed1, class: Transient, code: CodeRateLimited, after: 20000, status: 429},
 	{name: "429, Retry-After: 2 days", upstream: limits("172800"), attempts: 1, class: Transient, code: CodeRateLimited, after: 172800000, status: 429},
@@ -331,6 +333,9 @@ func (b behaviour) check(t *testing.T, err error, events []Attempt) {
 	e, ok := err.(*Error)
 	if !ok {
 		t.Fatalf("got %T %v, want *Error", err, err)
+	}
+	if n := len(events); n > 0 && events[n-1].Stop != e.Stop {
+		t.Errorf("the last event says that it stopped: %s, the error %s", events[n-1].Stop, e.Stop)
 	}
 	if e.Class != b.class || e.Attempts != b.attempts || e.Waited != b.waited || e.Status != b.status {
 		t.Errorf("got %s, %d attempts, %s waited, status %d; want %s, %d, %s, %d (%v)",

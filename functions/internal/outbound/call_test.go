@@ -1,17 +1,27 @@
 package outbound
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"sekisho/functions/internal/outbound/outboundtest"
+	"sekisho/functions/internal/trace"
 )
 
 // inBubble serves h as stats.test in virtual time and gives the test a client for it.
@@ -26,10 +36,10 @@ func inBubble(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *Clien
 	})
 }
 
-// countedNetwork is one in memory that counts the connections to it.
+// countedNetwork is one in memory that counts the connections to it, and those that were closed.
 type countedNetwork struct {
 	outboundtest.Network
-	dialled int
+	dialled, closed atomic.Int64
 }
 
 func countingNetwork(h http.Handler) (*countedNetwork, func()) {
@@ -38,8 +48,28 @@ func countingNetwork(h http.Handler) (*countedNetwork, func()) {
 }
 
 func (n *countedNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	n.dialled++
-	return n.Dial(ctx, network, address)
+	n.dialled.Add(1)
+	conn, err := n.Dial(ctx, network, address)
+	return &countedConn{Conn: conn, closed: sync.OnceFunc(func() { n.closed.Add(1) })}, err
+}
+
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c *countedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// counts checks how many connections there have been.
+func (n *countedNetwork) counts(t *testing.T, step string, dialled, closed int64) {
+	t.Helper()
+	synctest.Wait()
+	if n.dialled.Load() != dialled || n.closed.Load() != closed {
+		t.Errorf("%s: %d connections were made and %d closed, want %d and %d", step, n.dialled.Load(), n.closed.Load(), dialled, closed)
+	}
 }
 
 // raw takes any answer as it is.
@@ -88,11 +118,11 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	inBubble(t, answers(503), func(t *testing.T, c *Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(200*ms, cancel)
-		start := time.Now()
-		_, err := Do(ctx, c, Request{URL: "http://stats.test/"}, raw)
+		start, asked := time.Now(), 0
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/", Gate: func(context.Context) error { asked++; return nil }}, raw)
 		var e *Error
-		if !errors.As(err, &e) || e.Stop != StopCancelled || e.Attempts != 1 || e.Status != 503 || time.Since(start) != 200*ms {
-			t.Errorf("got %v after %s", err, time.Since(start))
+		if !errors.As(err, &e) || e.Stop != StopCancelled || e.Attempts != 1 || e.Status != 503 || time.Since(start) != 200*ms || asked != 1 {
+			t.Errorf("got %v after %s; the gate was asked %d times", err, time.Since(start), asked)
 		}
 		if !errors.Is(err, context.Canceled) {
 			t.Error("the error does not wrap context.Canceled")
@@ -135,7 +165,8 @@ func TestGateIsPassedBeforeEveryAttempt(t *testing.T) {
 			return nil
 		}}, raw)
 		want := Tally{Attempts: 4, Requests: 4, Retries: 3, Waited: 4*time.Second + backed3}
-		if passed != 4 || tally != want {
+		var e *Error
+		if passed != 4 || tally != want || !errors.As(err, &e) || e.Waited != want.Waited {
 			t.Errorf("passed %d times, %+v, want %+v (%v)", passed, tally, want, err)
 		}
 	})
@@ -181,7 +212,44 @@ func TestGateKnowsTheDeadline(t *testing.T) {
 		if want := 3*time.Second - DefaultReserve - minAttempt; err != nil || left != want {
 			t.Errorf("%v; the gate had %s, want %s", err, left, want)
 		}
+		for within, wants := range map[time.Duration]bool{DefaultReserve + minAttempt: true, DefaultReserve + minAttempt - 1: false} {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			asked := false
+			_, err := Do(ctx, c, Request{URL: "http://stats.test/", Gate: func(context.Context) error { asked = true; return nil }}, raw)
+			cancel()
+			if asked != wants || (err == nil) != wants {
+				t.Errorf("deadline in %s: the gate was asked: %t, %v", within, asked, err)
+			}
+		}
 	})
+}
+
+// TestAGateThatTakesTheTime: what is left is too short for an attempt, and the next call may need as long.
+func TestAGateThatTakesTheTime(t *testing.T) {
+	inBubble(t, answers(200), func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := Do(ctx, c, Request{URL: "http://stats.test/", Gate: func(context.Context) error {
+			time.Sleep(2700 * ms)
+			return nil
+		}}, raw)
+		if a := Advise(err); a.Code != CodeDeadline || a.RetryAfterMs == nil || *a.RetryAfterMs != 3000 || strings.Contains(err.Error(), "last attempt") {
+			t.Errorf("%v, %+v", err, a)
+		}
+	})
+}
+
+// TestAnAttemptThatIsTheOnlyOne: nothing says when a failure that nobody understands will have passed.
+func TestAnAttemptThatIsTheOnlyOne(t *testing.T) {
+	for status, after := range map[int]time.Duration{500: 0, 503: backoffMax} {
+		inBubble(t, answers(status), func(t *testing.T, c *Client) {
+			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/", Attempts: 1}, raw)
+			var e *Error
+			if !errors.As(err, &e) || e.Stop != StopAttempts || e.RetryAfter != after {
+				t.Errorf("%d: %v; want it advised to wait %s", status, err, after)
+			}
+		})
+	}
 }
 
 func TestIdempotencyKeyIsTheSameEachTime(t *testing.T) {
@@ -289,10 +357,13 @@ func TestBadRequestsDoNotQuoteThemselves(t *testing.T) {
 		{URL: "http://stats.test/", Method: "GE T", Body: []byte("SECRET")},
 		{URL: "http://stats.test/", Token: "SECRET\r\nX: y"},
 		{URL: "http://stats.test/", Header: http.Header{"X Y": {"SECRET"}}},
+		{URL: "http://é.test/?access=query-SECRET"},
+		{URL: "http://[fe80::1%25a%20b]/?access=query-SECRET"},
+		{URL: "http://stats.test/", IdempotencyKey: "SECRET-é"},
 	} {
 		_, err := Do(t.Context(), c, r, raw)
 		e, ok := err.(*Error)
-		if !ok || e.Class != Permanent || e.Reason != ReasonRequest {
+		if !ok || e.Class != Permanent || e.Reason != ReasonRequest || e.Attempts != 0 {
 			t.Errorf("%+v: got %v", r, err)
 			continue
 		}
@@ -341,5 +412,283 @@ func TestConfigAtItsBounds(t *testing.T) {
 		if err == nil {
 			client.Close()
 		}
+	}
+}
+
+// TestErrorsAsText: what an operator reads in a log line.
+func TestErrorsAsText(t *testing.T) {
+	e := &Error{Upstream: "orders", Method: "GET", Class: Transient, Stop: StopAttempts, Attempts: 4, Waited: 4025 * ms, Err: &StatusError{Status: 503}}
+	const want = "call orders with GET: HTTP 503 Service Unavailable (transient; attempts: 4; waited: 4.025s; stopped: attempts"
+	if got := e.Error(); got != want+")" {
+		t.Errorf("%s", got)
+	}
+	e.RetryAfter = 20 * time.Second
+	if got := e.Error(); got != want+"; not before: 20s)" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestWaitsAreRoundedUp: to the millisecond, so that an agent who obeys doesn't come too early.
+func TestWaitsAreRoundedUp(t *testing.T) {
+	for wait, want := range map[time.Duration]int64{1: 1, ms: 1, ms + 1: 2} {
+		if a := Advise(&Error{Class: Transient, RetryAfter: wait}); a.RetryAfterMs == nil || *a.RetryAfterMs != want {
+			t.Errorf("%s: %+v, want %d ms", wait, a, want)
+		}
+	}
+}
+
+// TestRefusalsThatAreKept: the answer that comes with a 4xx, for whoever asks for it, if it came in full.
+func TestRefusalsThatAreKept(t *testing.T) {
+	const body = `{"error":"no"}`
+	for _, c := range []struct {
+		status   int
+		keep     bool
+		maxBytes int64
+		want     bool
+	}{
+		{400, true, 0, true}, {499, true, 0, true}, {404, false, 0, false}, {300, true, 0, false}, {399, true, 0, false}, {500, true, 0, false},
+		{400, true, int64(len(body)), true}, {400, true, int64(len(body)) - 1, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var network outboundtest.Network
+			defer network.Serve("stats.test", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, body)
+			}))()
+			client := newClient(t, Config{Dial: network.Dial, MaxBytes: c.maxBytes, Attempts: 1})
+			defer client.Close()
+			_, err := Do(t.Context(), client, Request{URL: "http://stats.test/", KeepRefusals: c.keep}, raw)
+			var refused *StatusError
+			if !errors.As(err, &refused) || (refused.Answer != nil) != c.want || c.want && string(refused.Answer.Body) != body {
+				t.Errorf("%+v: %v, %+v", c, err, refused)
+			}
+		})
+	}
+}
+
+// TestAnswersAtTheLimit: as long as is allowed, and one byte longer, with a length declared and without.
+func TestAnswersAtTheLimit(t *testing.T) {
+	const most = 10
+	for _, c := range []struct {
+		method   string
+		bytes    int
+		declared bool
+		good     bool
+	}{
+		{"GET", most, true, true}, {"GET", most, false, true}, {"GET", most + 1, true, false}, {"GET", most + 1, false, false},
+		{"HEAD", most + 1, true, true},
+	} {
+		h := func(w http.ResponseWriter, _ *http.Request) {
+			if c.declared {
+				w.Header().Set("Content-Length", fmt.Sprint(c.bytes))
+			}
+			w.WriteHeader(299)
+			fmt.Fprint(w, strings.Repeat("a", c.bytes-1))
+			w.(http.Flusher).Flush()
+			fmt.Fprint(w, "a")
+		}
+		synctest.Test(t, func(t *testing.T) {
+			var network outboundtest.Network
+			defer network.Serve("stats.test", http.HandlerFunc(h))()
+			client := newClient(t, Config{Dial: network.Dial, MaxBytes: most})
+			defer client.Close()
+			r, err := Do(t.Context(), client, Request{Method: c.method, URL: "http://stats.test/"}, raw)
+			if (err == nil) != c.good || !c.good && !errors.Is(err, ErrTooLarge) || c.good && c.method == "GET" && len(r.Body) != c.bytes {
+				t.Errorf("%+v: %d bytes, %v", c, len(r.Body), err)
+			}
+		})
+	}
+}
+
+// TestBrokenCompression is an answer that does not parse, not an empty one.
+func TestBrokenCompression(t *testing.T) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	fmt.Fprint(z, "hello")
+	z.Close()
+	whole := out.String()
+	for name, body := range map[string]string{
+		"no header": "hello, this is not compressed", "another checksum": whole[:len(whole)-8] + "12345678", "corrupt": whole[:10] + "\xff\xff\xff\xff\xff\xff",
+	} {
+		h := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			fmt.Fprint(w, body)
+		}
+		inBubble(t, h, func(t *testing.T, c *Client) {
+			_, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw)
+			var e *Error
+			if !errors.As(err, &e) || e.Reason != ReasonUnparsable {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+// TestWhyItDoesNotParse is left for the caller to look at.
+func TestWhyItDoesNotParse(t *testing.T) {
+	why := errors.New("not a number")
+	inBubble(t, answers(200), func(t *testing.T, c *Client) {
+		_, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, func(Response) (int, error) { return 0, why })
+		if !errors.Is(err, why) {
+			t.Errorf("%v, want an error that wraps %v", err, why)
+		}
+	})
+}
+
+// TestRequestsLeft: a second call to the same upstream gets what the first left over.
+func TestRequestsLeft(t *testing.T) {
+	for _, c := range []struct {
+		tally Tally
+		want  int
+	}{
+		{Tally{}, MaxAttempts}, {Tally{Attempts: 1}, MaxAttempts - 1}, {Tally{Attempts: 1, Requests: 3}, MaxAttempts - 3},
+		{Tally{Attempts: MaxAttempts, Requests: MaxAttempts}, 0}, {Tally{Attempts: MaxAttempts, Requests: MaxAttempts + 1}, 0},
+	} {
+		if got := c.tally.Left(); got != c.want {
+			t.Errorf("%+v: %d left, want %d", c.tally, got, c.want)
+		}
+	}
+}
+
+// TestRequestsAsSent: what goes along, and where the user information of the URL ends up.
+func TestRequestsAsSent(t *testing.T) {
+	basic := func(user, password string) string {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+	}
+	own := http.Header{"Authorization": {"Own x"}, "User-Agent": {"own"}}
+	for name, c := range map[string]struct {
+		request                  Request
+		authorization, userAgent string
+	}{
+		"nothing":                    {Request{URL: "http://stats.test/"}, "", "sekisho"},
+		"user information":           {Request{URL: "http://ada:secret@stats.test/"}, basic("ada", "secret"), "sekisho"},
+		"… and a header":             {Request{URL: "http://ada:secret@stats.test/", Header: own}, "Own x", "own"},
+		"a header":                   {Request{URL: "http://stats.test/", Header: own}, "Own x", "own"},
+		"a token, which counts most": {Request{URL: "http://ada:secret@stats.test/", Header: own, Token: "t"}, "Bearer t", "own"},
+	} {
+		p, err := c.request.prepare()
+		if err != nil || p.url.String() != "http://stats.test/" || p.header.Get("Authorization") != c.authorization || p.header.Get("User-Agent") != c.userAgent {
+			t.Errorf("%s: %v, %+v", name, err, p)
+		}
+	}
+	if len(own) != 2 || own.Get("Authorization") != "Own x" {
+		t.Errorf("the caller's headers are now %v", own)
+	}
+}
+
+// TestWhatHeadersMayHold, and the quotes of an idempotency key.
+func TestWhatHeadersMayHold(t *testing.T) {
+	for value, good := range map[string]bool{" ~": true, "\x1f": false, "\x7f": false, "é": false, "\u0080": false} {
+		if _, err := structuredString(value); (err == nil) != good {
+			t.Errorf("the key %q: %v", value, err)
+		}
+	}
+	for _, c := range []struct {
+		name, value string
+		good        bool
+	}{
+		{"X-A~", "\ta é\u0080", true}, {"", "a", false}, {"X A", "a", false}, {"X:", "a", false}, {"X\x7f", "a", false}, {"Xé", "a", false},
+		{"X", "\x1f", false}, {"X", "\n", false}, {"X", "\x7f", false},
+	} {
+		if got := sendable(http.Header{c.name: {c.value}}); got != c.good {
+			t.Errorf("%q: %q can be sent: %t", c.name, c.value, got)
+		}
+	}
+}
+
+// TestSecretsThatAreNamed are taken out of what comes back: those and no header; also what a request was
+// signed with, which goes to no other origin.
+func TestSecretsThatAreNamed(t *testing.T) {
+	signatures := map[string]string{}
+	h := func(w http.ResponseWriter, r *http.Request) {
+		signatures[r.Host] = r.Header.Get("X-Signature")
+		if r.URL.Path == "/away" {
+			w.Header().Set("Location", "http://stats.test:81/")
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, "k for "+r.Header.Get("X-City")+" by "+r.Header.Get("X-Signature"))
+	}
+	inBubble(t, h, func(t *testing.T, c *Client) {
+		request := Request{
+			URL: "http://stats.test/?q=Kyoto", Header: http.Header{"X-City": {"Nara"}}, Secrets: []string{"k"},
+			Sign: func(r *http.Request) string { r.Header.Set("X-Signature", "!"); return "!" },
+		}
+		text := func(r Response) (string, error) { return r.Text() }
+		if got, err := Do(t.Context(), c, request, text); err != nil || got != "[removed] for Nara by [removed]" {
+			t.Errorf("%s, %v", got, err)
+		}
+		request.URL = "http://stats.test/away"
+		if _, err := Do(t.Context(), c, request, text); err != nil || signatures["stats.test"] != "!" || signatures["stats.test:81"] != "" {
+			t.Errorf("signed %q, %v", signatures, err)
+		}
+	})
+}
+
+// TestReadingAnswers: why there is no text or no value.
+func TestReadingAnswers(t *testing.T) {
+	coded := func(coding string) http.Header { return http.Header{"Content-Encoding": {coding}} }
+	for name, c := range map[string]struct {
+		answer     Response
+		text, json string // the errors
+	}{
+		"a value":    {Response{Body: []byte("{}")}, "", ""},
+		"identity":   {Response{Body: []byte("{}"), Header: coded("Identity")}, "", ""},
+		"compressed": {Response{Body: []byte("{}"), Header: coded("br")}, "compressed", "compressed"},
+		"lost":       {Response{lost: ErrTooLarge}, "larger", "larger"},
+		"unreadable": {Response{Body: []byte("\xff\xfe\x00\xd8")}, "encoding", "encoding"},
+		"empty":      {Response{}, "", "empty body"},
+		"no JSON":    {Response{Body: []byte("{")}, "", "JSON was expected"},
+	} {
+		says := func(err error, want string) bool {
+			return (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want))
+		}
+		if _, err := c.answer.Text(); !says(err, c.text) {
+			t.Errorf("%s: the text: %v, want %q", name, err, c.text)
+		}
+		if _, err := JSON[any](c.answer); !says(err, c.json) {
+			t.Errorf("%s: the value: %v, want %q", name, err, c.json)
+		}
+	}
+	for media, want := range map[string]bool{"application/json; charset=utf-8": true, "application/problem+json": true, "text/html": false, "": false} {
+		if got := (Response{Header: http.Header{"Content-Type": {media}}}).SaysJSON(); got != want {
+			t.Errorf("%q is JSON: %t", media, got)
+		}
+	}
+}
+
+// TestSpans: one for each attempt, which says what it came to, and which the upstream's spans are below.
+func TestSpans(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	trace.Use(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
+	defer trace.Use(nil)
+	var parents []string
+	h := func(w http.ResponseWriter, r *http.Request) {
+		parents = append(parents, r.Header.Get(trace.Parent))
+		then(sends(503, ""), hangsUp, sends(200, ""))(len(parents), w, r)
+	}
+	inBubble(t, h, func(t *testing.T, c *Client) {
+		if _, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var got []string
+	for i, s := range spans.GetSpans() {
+		said := []string{s.Name}
+		for _, a := range s.Attributes {
+			said = append(said, string(a.Key)+"="+a.Value.Emit())
+		}
+		got = append(got, strings.Join(said, " "))
+		if !strings.Contains(parents[i], s.SpanContext.SpanID().String()) {
+			t.Errorf("attempt %d was sent with %q, and its span is %s", i+1, parents[i], s.SpanContext.SpanID())
+		}
+	}
+	const about = "GET http.request.method=GET server.address=stats "
+	if want := []string{
+		about + "http.response.status_code=503 error.type=unavailable",
+		about + "http.request.resend_count=1 error.type=connection",
+		about + "http.response.status_code=200 http.request.resend_count=2",
+	}; !slices.Equal(got, want) {
+		t.Errorf("spans:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -87,10 +87,10 @@ func guess(body []byte) (string, bool) {
 	case utf8.Valid(body):
 		return string(body), true
 	}
-	if text, ok := try(japanese.EUCJP, body); ok && !isLatin(body, eucLength) && strings.ContainsFunc(text, fullWidth) {
+	if text, ok := try(japanese.EUCJP, body); ok && !isLatin(body) && strings.ContainsFunc(text, fullWidth) {
 		return text, true
 	}
-	if text, ok := try(japanese.ShiftJIS, body); ok && !isLatin(body, shiftJISLength) {
+	if text, ok := try(japanese.ShiftJIS, body); ok && !isLatin(body) {
 		return text, true
 	}
 	return try(charmap.Windows1252, body)
@@ -108,20 +108,17 @@ func try(enc encoding.Encoding, body []byte) (string, bool) {
 	return string(text), true
 }
 
-// isLatin tells a text in Latin-1 from a Japanese one, though it may be read as such. Its
+// isLatin says whether a text that can be read as Japanese is more likely Latin-1. Its
 // accented letters are then lone kana, or ideographs among Latin letters, of which they may
 // have swallowed one; in Japanese, one mostly stands beside another.
-func isLatin(body []byte, length func([]byte) int) bool {
-	at := func(i int) byte {
-		if i < 0 || i >= len(body) {
-			return ' '
+func isLatin(body []byte) bool {
+	before, beside, lone := byte(' '), 0, 0
+	for len(body) > 0 {
+		n := length(body)
+		last, after := body[n-1], byte(' ')
+		if n < len(body) {
+			after = body[n]
 		}
-		return body[i]
-	}
-	beside, lone := 0, 0
-	for i, n := 0, 0; i < len(body); i += n {
-		n = length(body[i:])
-		before, last, after := at(i-1), at(i+n-1), at(i+n)
 		among := 0
 		for _, c := range []byte{before, last, after} {
 			if isLetter(c) {
@@ -129,14 +126,15 @@ func isLatin(body []byte, length func([]byte) int) bool {
 			}
 		}
 		switch {
-		case body[i] < utf8.RuneSelf:
-		case n == 2 && body[i] >= 0xe0 && isLetter(last):
+		case isASCII(body[0]):
+		case n == 2 && body[0] >= 0xe0 && isLetter(last):
 			lone++
-		case i > 0 && before >= utf8.RuneSelf || after >= utf8.RuneSelf:
+		case !isASCII(before) || !isASCII(after):
 			beside++
 		case n == 1 || among >= 2:
 			lone++
 		}
+		before, body = last, body[n:]
 	}
 	return lone > beside
 }
@@ -145,22 +143,15 @@ func isLatin(body []byte, length func([]byte) int) bool {
 // in Shift_JIS.
 func fullWidth(r rune) bool { return r >= utf8.RuneSelf && (r < 0xff61 || r > 0xff9f) }
 
-func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
+func isASCII(c byte) bool { return c < utf8.RuneSelf }
 
-// shiftJISLength and eucLength are how many bytes the character that b begins with takes.
-func shiftJISLength(b []byte) int {
-	if c := b[0]; c < utf8.RuneSelf || c >= 0xa1 && c <= 0xdf {
-		return 1
-	}
-	return min(2, len(b))
-}
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-func eucLength(b []byte) int {
-	switch {
-	case b[0] < utf8.RuneSelf:
+// length is how many bytes the character that b begins with takes in Shift_JIS, whose kana of half
+// width take one. In EUC-JP, bytes like these stand beside one another.
+func length(b []byte) int {
+	if isASCII(b[0]) || b[0] >= 0xa1 && b[0] <= 0xdf {
 		return 1
-	case b[0] == 0x8f:
-		return min(3, len(b))
 	}
 	return min(2, len(b))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	japaneseWords = strings.Fields("東京都 千代田区 丸の内 です ました カタカナ ひらがな 売上 合計 株式会社 山田太郎 福岡 1丁目 第2回 円 A社 i号 ２０２６年 令和 お問い合わせ 髙﨑")
-	latinWords    = strings.Fields("café Zürich garçon résumé Straße Élysée año señor naïve Ærø Malmö über déjà très 10° ½ l'été coração São Köln")
+	japaneseWords = strings.Fields("東京都 千代田区 丸の内 です ました カタカナ ひらがな 売上 合計 株式会社 山田太郎 福岡 1丁目 第2回 円 A社 i号 ２０２６年 令和 お問い合わせ 髙﨑 治 釈")
+	latinWords    = strings.Fields("café Zürich garçon résumé Straße Élysée año señor naïve Ærø Malmö über déjà très 10° ½ l'été coração São Köln créée Noël ça às fêz Fuß ¡Y")
 	asciiWords    = strings.Fields("name total 42 ok id- a.b (x)")
 )
 
@@ -57,9 +57,10 @@ func TestDeclaredEncodings(t *testing.T) {
 		{"\xef\xbb\xbf\xe9", "windows-1252", ""},
 		{"\xff\xfe{\x00}\x00", "", "{}"}, {"\xfe\xff\x00{\x00}", "utf-8", "{}"}, {"\xff\xfe\x00\xd8", "", ""},
 		{"{\x00}\x00", "", "{}"}, {"\x00{\x00}", "", "{}"}, {"1\x00", "", "1"}, {"\x001", "", "1"}, {"\x00\x00", "", "\x00\x00"}, {"\x00", "", "\x00"}, {"7", "", "7"},
-		{"\x93\x8c", " CP932 ", "東"}, {"\x93\x8c", "Shift_JIS", "東"}, {"\xc5\xec", "eucJP-ms", "東"}, {"\xb6\xab", "cp936", "东"},
+		{"\x93\x8c", " CP932 ", "東"}, {"\x93\x8c", "Shift_JIS", "東"}, {"\xc5\xec", "eucJP-ms", "東"}, {"\xb6\xab", " CP936 ", "东"},
 		{"\x1b$BEl\x1b(B", "", "東"}, {"\x1b(B{}", "", "{}"},
 		{"é", "iso-8859-1", "é"}, {"\xe9", "iso-8859-1", "é"}, // servers declare it without looking
+		{"\x93\x8c", "windows-1252", "“Œ"}, {"Fu\xdf", "", "Fuß"},
 		{"\xe9t\xe9", "utf-8", "été"}, // declared wrongly
 		{"é", "no such", "é"}, {"\xcf\xf0\xe8", "windows-1251", "При"},
 		{"a\x01b", "", "a\x01b"}, {"\xe9\x01", "iso-8859-2", ""}, {"a\tb\r\n\f", "iso-8859-2", "a\tb\r\n\f"}, {"\x81", "windows-1253", ""},

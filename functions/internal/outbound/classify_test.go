@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/textproto"
+	"os"
 	"testing"
 )
 
@@ -28,6 +29,8 @@ func TestWhatMayHaveHappened(t *testing.T) {
 		"a certificate":        {outcome{err: &tls.CertificateVerificationError{}}, verdict{ReasonTLS, Permanent, false}},
 		"no TLS":               {outcome{err: tls.RecordHeaderError{}}, verdict{ReasonTLS, Permanent, false}},
 		"time":                 {outcome{err: context.DeadlineExceeded}, verdict{ReasonTimeout, Transient, true}},
+		"time, of a socket":    {outcome{err: &net.OpError{Err: os.ErrDeadlineExceeded}}, verdict{ReasonTimeout, Transient, true}},
+		"time, beside others":  {outcome{err: errors.Join(&net.DNSError{}, context.DeadlineExceeded)}, verdict{ReasonTimeout, Transient, true}},
 		"no such name":         {outcome{err: &net.DNSError{}}, verdict{ReasonDNS, Transient, false}},
 		"a connection":         {outcome{err: &transportError{errors.New("reset")}}, verdict{ReasonConnection, Transient, true}},
 		"what no rule knows":   {outcome{err: errors.New("new in the next release")}, verdict{ReasonOther, Permanent, true}},

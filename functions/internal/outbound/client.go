@@ -63,6 +63,9 @@ type Client struct {
 
 // New returns a client, or an error that names the value out of range.
 func New(cfg Config) (*Client, error) {
+	if cfg.Timeout < 0 || cfg.Reserve < 0 || cfg.MaxWait < 0 || cfg.MaxBytes < 0 {
+		return nil, errors.New("timeout, reserve, longest wait and size limit can't be negative")
+	}
 	cfg.Timeout = orDefault(cfg.Timeout, DefaultTimeout)
 	cfg.Attempts = orDefault(cfg.Attempts, MaxAttempts)
 	cfg.Reserve = orDefault(cfg.Reserve, DefaultReserve)
@@ -73,9 +76,6 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.Attempts < 1 || cfg.Attempts > MaxAttempts {
 		return nil, fmt.Errorf("attempts is %d: give 1 to %d", cfg.Attempts, MaxAttempts)
-	}
-	if cfg.Timeout < 0 || cfg.Reserve < 0 || cfg.MaxWait < 0 || cfg.MaxBytes < 0 {
-		return nil, errors.New("timeout, reserve, longest wait and size limit can't be negative")
 	}
 	dial := func(private bool) dialFunc {
 		if cfg.Dial != nil {

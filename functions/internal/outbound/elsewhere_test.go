@@ -16,6 +16,9 @@ func TestJudgedElsewhere(t *testing.T) {
 		if err == nil && (got.Status != r.Status || got.Write != !safe(method)) {
 			t.Errorf("%s %d: %+v", method, r.Status, got)
 		}
+		if _, lost := got.Text(); err == nil && (len(got.Body) > most || errors.Is(lost, ErrTooLarge) != (len(r.Body) > most)) {
+			t.Errorf("%s %d: %d of %d bytes, %v", method, r.Status, len(got.Body), len(r.Body), lost)
+		}
 		return err
 	}
 	full, over := []byte(strings.Repeat("a", most)), []byte(strings.Repeat("a", most+1))
@@ -49,6 +52,13 @@ func TestJudgedElsewhere(t *testing.T) {
 				t.Errorf("%s: %v, want %s", name, c.err, c.class)
 			}
 			continue
+		}
+		stop := map[Class]Stop{Permanent: StopPermanent, Unknown: StopUnknown, Transient: StopAttempts}[c.class]
+		if c.attempts == 0 {
+			stop = StopGate
+		}
+		if e.Stop != stop {
+			t.Errorf("%s: stopped: %s, want %s", name, e.Stop, stop)
 		}
 		if e.Class != c.class || Advise(e).Code != c.code || e.MayHaveHappened != c.happened || e.RetryAfter != c.after || e.Attempts != c.attempts {
 			t.Errorf("%s: %s, %s, may have happened %t, after %s, %d attempts; want %+v", name, e.Class, Advise(e).Code, e.MayHaveHappened, e.RetryAfter, e.Attempts, c)

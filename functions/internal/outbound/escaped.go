@@ -121,15 +121,13 @@ func read(text string, at, layers int) unit {
 
 // undone undoes one more layer of u, which was read with so many undone.
 func undone(text string, u unit, layers int) unit {
-	if len(u.value) == 1 && strings.IndexByte(introducers, u.value[0]) >= 0 {
-		if value, end := escape(text, u, layers); end > 0 {
-			return unit{value, end}
-		}
+	if value, end := escape(text, u, layers); end > 0 {
+		return unit{value, end}
 	}
 	return u
 }
 
-// escape reads the escape that intro begins; end is 0 if there is none. Its symbols are read
+// escape reads the escape that one of the introducers begins; end is 0 if there is none. Its symbols are read
 // with the other layers undone, its letters and digits as they are: nothing escapes those.
 func escape(text string, intro unit, layers int) (value string, end int) {
 	switch at := intro.end; intro.value {
@@ -188,11 +186,10 @@ func entity(text string, at, layers int) (string, int) {
 	for end < len(text) && end-at < longest && isAlphanumeric(text[end]) {
 		end++
 	}
-	name := "&" + text[at:end] + ";"
-	if value := html.UnescapeString(name); end > at && value != name {
-		return closed(text, value, end, layers, ";")
+	if end == at {
+		return "", 0
 	}
-	return "", 0
+	return closed(text, html.UnescapeString("&"+text[at:end]+";"), end, layers, ";")
 }
 
 // closed is value if what ends it comes next.
@@ -210,15 +207,15 @@ func closed(text, value string, end, layers int, by string) (string, int) {
 func digits(text string, at, least, most, base int) (string, int) {
 	end := at
 	for end < len(text) && end-at < most {
-		if d, err := strconv.ParseUint(text[end:end+1], base, 8); err != nil || d >= uint64(base) {
+		if _, err := strconv.ParseUint(text[end:end+1], base, 8); err != nil {
 			break
 		}
 		end++
 	}
-	number, err := strconv.ParseUint(text[at:end], base, 32)
-	if err != nil || end-at < least || number > utf8.MaxRune {
+	if end-at < least {
 		return "", 0
 	}
+	number, _ := strconv.ParseUint(text[at:end], base, 32)
 	if most == 2 && number >= utf8.RuneSelf {
 		return string([]byte{byte(number)}), end // one byte of several
 	}
@@ -251,17 +248,13 @@ func (s scrubber) findEncoded(text string, depth int) []span {
 }
 
 func (s scrubber) inRun(run string, depth int) bool {
+	// What comes with an error is decoded as far as the digits go.
 	holds := func(plain []byte, _ error) bool { return len(s.findWithin(string(plain), depth)) > 0 }
 	for offset := range min(4, len(run)) {
-		chunk := run[offset:]
-		if len(chunk)%4 == 1 { // no whole byte
-			chunk = chunk[:len(chunk)-1]
-		}
-		if holds(base64.RawStdEncoding.DecodeString(chunk)) {
+		if holds(base64.RawStdEncoding.DecodeString(run[offset:])) {
 			return true
 		}
 	}
-	// As far as its digits go.
 	return holds(hex.DecodeString(run)) || holds(hex.DecodeString(run[1:]))
 }
 
@@ -277,7 +270,7 @@ func base64Run(text string, at int) (string, int) {
 	}
 	var run strings.Builder
 	run.WriteString(text[start:at])
-	for at < len(text) {
+	for {
 		u := read(text, at, deepest)
 		switch c := u.value; {
 		case c == "-":
@@ -287,17 +280,15 @@ func base64Run(text string, at int) (string, int) {
 		case len(c) == 1 && isBase64(c[0]):
 			run.WriteString(c)
 		case run.Len() > 0 && isLineBreak(text, &u):
-		case run.Len() > 0 && c == "=":
-			for at < len(text) && read(text, at, deepest).value == "=" {
-				at = read(text, at, deepest).end
-			}
-			return run.String(), at
 		default:
+			for u.value == "=" {
+				at = u.end
+				u = read(text, at, deepest)
+			}
 			return run.String(), at
 		}
 		at = u.end
 	}
-	return run.String(), at
 }
 
 // isLineBreak: as it is, or as \r and \n in a string, which it makes u end after.

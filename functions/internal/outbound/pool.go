@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
@@ -119,7 +120,7 @@ func (p *pool) take(origin string) *connection {
 func (p *pool) keep(origin string, conn *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if conn.Err() != nil || conn.Available() == 0 || len(p.idle[origin]) >= maxIdle {
+	if len(p.idle[origin]) >= maxIdle {
 		conn.Close()
 		return
 	}
@@ -132,12 +133,12 @@ func (p *pool) keep(origin string, conn *connection) {
 func (p *pool) drop(origin string, conn *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, c := range p.idle[origin] {
-		if c == conn {
-			p.idle[origin] = append(p.idle[origin][:i], p.idle[origin][i+1:]...)
-			conn.Close()
-		}
+	i := slices.Index(p.idle[origin], conn)
+	if i < 0 {
+		return // taken meanwhile
 	}
+	p.idle[origin] = slices.Delete(p.idle[origin], i, i+1)
+	conn.Close()
 	if len(p.idle[origin]) == 0 {
 		delete(p.idle, origin)
 	}
@@ -148,11 +149,9 @@ func (p *pool) close() {
 	defer p.mu.Unlock()
 	for _, conns := range p.idle {
 		for _, conn := range conns {
-			conn.expire.Stop()
-			conn.Close()
+			conn.Close() // drop forgets it
 		}
 	}
-	clear(p.idle)
 }
 
 // body runs done when it is closed.

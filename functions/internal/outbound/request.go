@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"sekisho/functions/internal/trace"
@@ -174,11 +175,7 @@ func idempotentMethod(method string) bool {
 
 // build makes the request of one hop.
 func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error) {
-	var content io.Reader = http.NoBody
-	if len(p.body) > 0 {
-		content = bytes.NewReader(p.body)
-	}
-	req, err := http.NewRequestWithContext(ctx, p.method, u.String(), content)
+	req, err := http.NewRequestWithContext(ctx, p.method, u.String(), bytes.NewReader(p.body))
 	if err != nil {
 		// The cause quotes the URL.
 		return nil, &errRequest{"the upstream's URL is not valid"}
@@ -200,14 +197,5 @@ func (p *prepared) build(ctx context.Context, u *url.URL) (*http.Request, error)
 var publicHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent", "Idempotency-Key"}
 
 func keepOnly(h http.Header, names []string) {
-	kept := http.Header{}
-	for _, name := range names {
-		if v := h.Values(name); v != nil {
-			kept[name] = v
-		}
-	}
-	clear(h)
-	for name, v := range kept {
-		h[name] = v
-	}
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return !slices.Contains(names, name) })
 }

@@ -33,6 +33,7 @@ func TestParseRetryAfter(t *testing.T) {
 		"1793954987000000000":           10 * time.Second, // in nanoseconds
 		"1793954967000":                 0,                // ten seconds ago
 		"1000000000":                    0,                // Unix time, long past
+		"100000000000":                  0,                // in milliseconds, longer past
 
 		"Fri, 06 Nov 2026 08:49:47 GMT":      10 * time.Second,
 		"Friday, 06-Nov-26 08:49:47 GMT":     10 * time.Second,

@@ -18,11 +18,9 @@ const scrubbed = "[removed]"
 // that isn't public.
 func newScrubber(u *url.URL, h http.Header) scrubber {
 	var s scrubber
-	if u.User != nil {
-		password, _ := u.User.Password()
-		s.add(1, u.User.String(), password)
-		s.add(4, u.User.Username())
-	}
+	password, _ := u.User.Password() // user information may be nil
+	s.add(1, u.User.String(), password)
+	s.add(4, u.User.Username())
 	// A query value of a few letters would make holes in ordinary words.
 	s.add(4, u.RawQuery)
 	for _, values := range u.Query() {
@@ -33,10 +31,8 @@ func newScrubber(u *url.URL, h http.Header) scrubber {
 			continue
 		}
 		for _, v := range values {
-			s.add(1, v)
-			if _, credentials, ok := strings.Cut(v, " "); ok { // after "Bearer"
-				s.add(1, credentials)
-			}
+			_, credentials, _ := strings.Cut(v, " ") // after "Bearer"
+			s.add(1, v, credentials)
 		}
 	}
 	return s
@@ -63,18 +59,12 @@ func (s scrubber) clean(text string) string {
 		}
 		end = max(end, found.end)
 	}
-	if end == 0 {
-		return text
-	}
 	return out.String() + text[end:]
 }
 
 // cleanError returns err if its text holds no secret. Otherwise only the cleaned text is
 // left, because the errors beneath still hold it.
 func (s scrubber) cleanError(err error) error {
-	if err == nil {
-		return nil
-	}
 	text := err.Error()
 	if cleaned := s.clean(text); cleaned != text {
 		return errors.New(cleaned)

@@ -25,6 +25,7 @@ func TestScrubber(t *testing.T) {
 		{"one within another", "bc abcdef", "abcdef", "[removed]"},
 		{"apart", "abcd cdef", "abcd and cdef", "[removed] and [removed]"},
 		{"none", "abcdef", "abcde", "abcde"},
+		{"one byte", "k", "k=1", "[removed]=1"},
 		{"JSON", "a/b+c", `"a\/b\u002Bc"`, `"[removed]"`},
 		{"JSON, lower case", "a+bcd", `"\u0061\u002b\u0062cd"`, `"[removed]"`},
 		{"JSON in JSON", "a/b+c", `"\"a\\\/b\\u002bc\""`, `"\"[removed]\""`},
@@ -41,6 +42,16 @@ func TestScrubber(t *testing.T) {
 		{"HTML in JSON", "a+bc", `"a\u0026#43;bc"`, `"[removed]"`},
 		{"a secret that looks escaped", `a%2Bb\n`, `a%2Bb\n and a%252Bb\\n`, "[removed] and [removed]"},
 		{"a backslash too many", "abc", `"\\\\abc"`, `"[removed]"`},
+		{"backslashes at the start", "abc", `\\abc`, "[removed]"},
+		{"a backslash at the end", "abc", `xabc\`, `x[removed]\`},
+		{"a percent sign at the end", "abc", "abc%", "[removed]%"},
+		{"an escape cut off", "abc", "xabc%2", "x[removed]%2"},
+		{"an entity cut off", "abc", "abc&#", "[removed]&#"},
+		{"a brace that stays open", "abc", `xabc\u{61`, `x[removed]\u{61`},
+		{"a brace without a number", "abc", `}abc\u{`, `}[removed]\u{`},
+		{"HTML, without semicolons", "a+bc", "a&#43bc", "[removed]"},
+		{"deeper than anybody nests", "a+b", "a%25252525" + "2Bb", "a%25252525" + "2Bb"},
+		{"a byte of a character", "aÀb", "a%C3%80b", "[removed]"},
 		{"UTF-8", "pässword", `p\u00e4ssword p%C3%A4ssword p&auml;ssword`, "[removed] [removed] [removed]"},
 		{"base64", "secret-token", b64("secret-token"), "[removed]"},
 		{"base64 of a header", "secret-token", `{"h":"` + b64("Bearer secret-token") + `"}`, `{"h":"[removed]"}`},
@@ -49,9 +60,17 @@ func TestScrubber(t *testing.T) {
 		{"base64, for URLs", "sec???ret>>>token", base64.URLEncoding.EncodeToString([]byte("sec???ret>>>token")), "[removed]"},
 		{"base64, in lines", "secret-token", "c2VjcmV0\r\nLXRva2Vu", "[removed]"},
 		{"base64, in lines in JSON", "secret-token", `"c2VjcmV0\nLXRva2Vu"`, `"[removed]"`},
+		{"base64, in lines of Windows in JSON", "secret-token", `"c2VjcmV0\r\nLXRva2Vu"`, `"[removed]"`},
+		{"base64, in pieces", "secret-token", `c2VjcmV0\tLXRva2Vu c2VjcmV0.nLXRva2Vu`, `c2VjcmV0\tLXRva2Vu c2VjcmV0.nLXRva2Vu`},
+		{"base64 with a plus sign", "sec>>>ret-token", b64("sec>>>ret-token"), "[removed]"},
+		{"base64 and a backslash at the end", "secret-token", b64("secret-token") + `\`, `[removed]\`},
 		{"base64 of JSON", "a/secret", b64(`{"t":"a\/secret"}`), "[removed]"},
 		{"base64 twice", "secret-token", b64(b64("my secret-token")), "[removed]"},
+		{"base64, then as it is", "secret-token", b64("secret-token") + " secret-token", "[removed] [removed]"},
+		{"base64 three times", "secret-token", b64(b64(b64("secret-token"))), b64(b64(b64("secret-token")))}, // the work is bounded
+		{"base64 of what is too short", "abcde", b64("abcde"), b64("abcde")},
 		{"hexadecimal", "secret-token", hex.EncodeToString([]byte("secret-token")), "[removed]"},
+		{"hexadecimal, glued", "secret-token", "f" + hex.EncodeToString([]byte("secret-token")), "[removed]"},
 		{"words", "secret-token", "an ordinary sentence about tokens that are not secret", "an ordinary sentence about tokens that are not secret"},
 	} {
 		got := scrubber{strings.Fields(c.secrets)}.clean(c.text)
@@ -80,6 +99,19 @@ func TestSecretsOfARequest(t *testing.T) {
 	}
 	if got := s.clean("1 text/plain"); got != "1 text/plain" {
 		t.Errorf("what is public: %s", got)
+	}
+	for raw, secrets := range map[string][]string{ // as short as they may be
+		"https://adam:p@stats.test/?k=wxyz": {"adam", "p", "wxyz", "k", "t"}, "https://stats.test/?a=bc": {"a=bc"},
+	} {
+		if u, err = url.Parse(raw); err != nil {
+			t.Fatal(err)
+		}
+		s := newScrubber(u, http.Header{"Authorization": {"Basic t"}, "X-Api-Key": {"k"}})
+		for _, text := range secrets {
+			if got := s.clean("<" + text + ">"); got != "<[removed]>" {
+				t.Errorf("%s of %s: %s", text, raw, got)
+			}
+		}
 	}
 }
 

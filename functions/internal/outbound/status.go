@@ -37,11 +37,11 @@ func meaningOf(status int) meaning {
 	if m, ok := meanings[status]; ok {
 		return m
 	}
-	switch {
-	case status >= 400 && status <= 499:
+	switch status / 100 {
+	case 4:
 		return meaning{verdict{ReasonRejected, Permanent, false}, CodeRejected, operator, "The upstream refused the call for a reason of its own",
 			"Don't retry as it is. Whether the arguments or the upstream are at fault is not known; tell the user."}
-	case status >= 500 && status <= 599:
+	case 5:
 		return meaning{verdict{ReasonStatus, Permanent, true}, CodeFailed, operator, "The upstream failed in a way of its own", ""}
 	}
 	return meaning{verdict{ReasonStatus, Permanent, status == http.StatusSeeOther}, CodeMisconfigured, owner, "The upstream gave an unexpected answer", ""}

@@ -3,6 +3,7 @@ package outbound
 import (
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -73,6 +74,23 @@ func TestClassesOfStatuses(t *testing.T) {
 	}
 }
 
+// TestStatusesThatNobodyRegistered are taken as their class says, and those of no class as a configuration
+// that is wrong.
+func TestStatusesThatNobodyRegistered(t *testing.T) {
+	for status, code := range map[int]Code{
+		399: CodeMisconfigured, 432: CodeRejected, 493: CodeRejected, 512: CodeFailed, 597: CodeFailed, 600: CodeMisconfigured, 999: CodeMisconfigured,
+	} {
+		if m := meaningOf(status); m.code != code || m.class != Permanent {
+			t.Errorf("%d: %s, %s; want %s", status, m.code, m.class, code)
+		}
+	}
+	for status, ambiguous := range map[int]bool{302: false, 303: true} {
+		if m := meaningOf(status); m.ambiguous != ambiguous {
+			t.Errorf("%d may have happened: %t", status, m.ambiguous)
+		}
+	}
+}
+
 // Waits of more than a day are not for an agent to sit out.
 func TestNotToday(t *testing.T) {
 	for wait, retryable := range map[time.Duration]bool{
@@ -84,6 +102,9 @@ func TestNotToday(t *testing.T) {
 				t.Errorf("%s after %s: %+v", reason, wait, a)
 			}
 			if notToday := regexp.MustCompile(`Not retryable today: don't retry before \d{4}-\d\d-\d\d \d\d:\d\d UTC`).MatchString(a.Hint); notToday == retryable {
+				t.Errorf("%s after %s: %s", reason, wait, a.Hint)
+			}
+			if reason == ReasonRateLimited && strings.Contains(a.Hint, "longer than this call may last") != retryable {
 				t.Errorf("%s after %s: %s", reason, wait, a.Hint)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -215,32 +216,104 @@ func TestHTTP2(t *testing.T) {
 // An idle connection is kept for a moment and given up before servers close theirs: a call
 // that may not be repeated must not be lost on one.
 func TestIdleConnectionsAreShortLived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network, stop := countingNetwork(answers(200))
-		defer stop()
-		c := newClient(t, Config{Dial: network.dial})
-		defer c.Close()
-		for _, pause := range []time.Duration{0, time.Second, 5 * time.Second} {
-			time.Sleep(pause)
+	overConnections(t, answers(200), func(t *testing.T, c *Client, network *countedNetwork) {
+		call := func() {
+			t.Helper()
 			if _, err := Do(t.Context(), c, Request{Method: "POST", URL: "http://stats.test/"}, raw); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if network.dialled != 2 {
-			t.Errorf("dialled %d times, want 2: one reused after 1 s, none after 5 s", network.dialled)
+		call()
+		time.Sleep(3 * time.Second)
+		call()
+		time.Sleep(3 * time.Second)
+		call()
+		network.counts(t, "used every three seconds", 1, 0)
+		time.Sleep(idleTimeout)
+		network.counts(t, "four seconds later", 1, 1)
+		if n := len(c.private.idle); n != 0 {
+			t.Errorf("%d origins are remembered", n)
 		}
+		call()
+		frozen := c.private.idle["http://stats.test:80"][0]
+		frozen.since = frozen.since.Add(-idleTimeout) // as the wall clock sees it
+		call()
+		network.counts(t, "after the process was frozen", 3, 2)
+		c.Close()
+		network.counts(t, "at the end", 3, 3)
+		call()
+		network.counts(t, "after the end", 4, 3)
+	})
+}
+
+// overConnections runs a test in a bubble with a client whose connections are counted.
+func overConnections(t *testing.T, h http.Handler, test func(t *testing.T, c *Client, network *countedNetwork)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		network, stop := countingNetwork(h)
+		defer stop()
+		c := newClient(t, Config{Dial: network.dial, Jitter: half})
+		defer c.Close()
+		test(t, c, network)
+	})
+}
+
+// TestConnectionsAtOnce: of those that many calls at once need, some are kept, each for its own time.
+func TestConnectionsAtOnce(t *testing.T) {
+	slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) })
+	overConnections(t, slow, func(t *testing.T, c *Client, network *countedNetwork) {
+		calls := func(n int) {
+			var done sync.WaitGroup
+			for range n {
+				done.Go(func() {
+					if _, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			done.Wait()
+		}
+		calls(maxIdle + 3)
+		network.counts(t, "more than are kept", maxIdle+3, 3)
+		time.Sleep(2 * time.Second)
+		calls(1) // ends three seconds after the others
+		time.Sleep(idleTimeout - 2*time.Second)
+		network.counts(t, "the others' time is over", maxIdle+3, maxIdle+2)
+		taken := c.private.take("http://stats.test:80")
+		c.private.drop("http://stats.test:80", taken)
+		network.counts(t, "one that was taken in time", maxIdle+3, maxIdle+2)
+		c.private.keep("http://stats.test:80", taken)
+		calls(1)
+		network.counts(t, "and is used again", maxIdle+3, maxIdle+2)
+	})
+}
+
+// TestRedirectsGiveConnectionsBack, also those that were made before the redirect left the private hosts.
+func TestRedirectsGiveConnectionsBack(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Set("Location", "/there") // and no body: one that is left unread costs the connection
+			w.WriteHeader(http.StatusFound)
+		}
+	})
+	overConnections(t, h, func(t *testing.T, c *Client, network *countedNetwork) {
+		for range 3 {
+			if _, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw); err != nil {
+				t.Fatal(err)
+			}
+		}
+		network.counts(t, "three calls", 2, 0)
+		c.Close()
+		network.counts(t, "at the end", 2, 2)
 	})
 }
 
 // 421 says that the connection leads to the wrong machine.
 func TestMisdirectedRequestsTakeAnotherConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network, stop := countingNetwork(answers(http.StatusMisdirectedRequest))
-		defer stop()
-		c := newClient(t, Config{Dial: network.dial, Jitter: half})
-		defer c.Close()
-		if _, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw); err == nil || network.dialled != 4 {
-			t.Errorf("dialled %d times, want 4 (%v)", network.dialled, err)
+	overConnections(t, answers(http.StatusMisdirectedRequest), func(t *testing.T, c *Client, network *countedNetwork) {
+		if _, err := Do(t.Context(), c, Request{URL: "http://stats.test/"}, raw); err == nil {
+			t.Error("no error")
 		}
+		network.counts(t, "four attempts", 4, 4)
 	})
 }

@@ -251,7 +251,7 @@ func (c *cloud) parameter(t *testing.T) string {
 // entry for all methods is not one method's.
 func TestMethodSettingsKeys(t *testing.T) {
 	for key, want := range map[string]string{
-		"~1v1~1postal~1{postal_code}/GET": "GET /v1/postal/{postal_code}", "v1~1postal/GET": "GET /v1/postal", "mcp/POST": "POST /mcp", "~1/GET": "GET /", "*/*": "",
+		"~1v1~1postal~1{postal_code}/GET": "GET /v1/postal/{postal_code}", "v1~1postal/GET": "GET /v1/postal", "mcp/POST": "POST /mcp", "~1/GET": "GET /", "/GET": "GET /", "*/*": "", "GET": "",
 	} {
 		method, ok := methodOf(key)
 		if method != want || ok != (want != "") {

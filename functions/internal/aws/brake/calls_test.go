@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,9 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"sekisho/functions/internal/boot"
 	"sekisho/functions/internal/brake"
+	"sekisho/functions/internal/contract"
 )
 
 // calls answers every request alike, and notes it.
@@ -73,6 +78,9 @@ func TestRefusalsOfAWSAreErrors(t *testing.T) {
 		"arm an alarm": func(ctx context.Context, cfg aws.Config) error {
 			return Alarms{cloudwatch.NewFromConfig(cfg), []string{"a"}}.Rearm(ctx)
 		},
+		"announce": func(ctx context.Context, cfg aws.Config) error {
+			return newAnnouncer(sns.NewFromConfig(cfg), "arn:aws:sns:us-east-1:123456789012:demo-money").Announce(ctx, "s", "t")
+		},
 		"hold deploys": func(ctx context.Context, cfg aws.Config) error {
 			return Deploys{ssm.NewFromConfig(cfg), "p"}.Hold(ctx, true)
 		},
@@ -101,5 +109,23 @@ func TestCeilings(t *testing.T) {
 	c := &calls{status: http.StatusNotFound, kind: "ResourceNotFoundException", answer: "{}"}
 	if n, err := (Ceilings{lambda.NewFromConfig(c.config())}).Reserved(t.Context(), "f"); !errors.Is(err, brake.ErrNoFunction) || n != 0 {
 		t.Errorf("of no function: %d, %v", n, err)
+	}
+}
+
+// TestFromEnv: a brake is made of a whole environment only.
+func TestFromEnv(t *testing.T) {
+	whole := map[string]string{
+		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_LAMBDA_FUNCTION_NAME": "demo-brake",
+	}
+	for name, change := range map[string]map[string]string{
+		"whole": {}, "no region": {"AWS_REGION": ""}, "no function": {"AWS_LAMBDA_FUNCTION_NAME": ""},
+		"no contract": {contract.FileVariable: filepath.Join(t.TempDir(), "none.yaml")},
+	} {
+		env := maps.Clone(whole)
+		maps.Copy(env, change)
+		b, err := FromEnv(boot.Runtime{Env: boot.Map(env)}, brake.Config{}, nil)
+		if good := name == "whole"; (err == nil) != good || (b != nil) != good || good && b.Name != "demo" {
+			t.Errorf("%s: %+v, %v", name, b, err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"sekisho/functions/internal/aws/dynamo/dynamotest"
+	"sekisho/functions/internal/store/storetest"
 	"sekisho/functions/internal/usage"
 )
 
