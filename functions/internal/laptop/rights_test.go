@@ -223,7 +223,6 @@ func (a *awsCalls) inAWS(s *service) {
 // backend with limits.
 func (a *awsCalls) drive(s *service, c *clock) {
 	s.t.Helper()
-	a.set(func() { a.refusals = 1 })
 	secret, key := s.newKey("metered")
 	for i := range 14 {
 		s.call("GET", "/v1/postal/"+[]string{"1000001", "0000000"}[i%2], secret.Reveal(), "")
@@ -247,7 +246,25 @@ func (a *awsCalls) drive(s *service, c *clock) {
 			s.t.Errorf("%v: %d %s", call, got.status, got.body)
 		}
 	}
+	a.refused(s, c)
 	a.unseen(s, c)
+}
+
+// refused is a message about a threshold that SNS refuses: the next delivery of the record sends it.
+func (a *awsCalls) refused(s *service, c *clock) {
+	s.t.Helper()
+	a.set(func() { a.refusals = 1 })
+	key := "key_bbbbbbbbbbbbbbbb"
+	record := gateway.AccessRecord{Status: "200", Admission: gateway.Admission{
+		Crossed: gateway.Crossing{Percent: 80, Used: 8, Limit: 10}.String(), Operation: "postal.lookup", KeyID: key, Meter: key,
+		Period: thisMonthOf(c).String(), AdmissionID: usage.NewAdmissionID(c.now()), Units: "1", RefundCap: "100", UserID: "user", Plan: "metered",
+	}}
+	if err := a.deliver(s, record); err == nil {
+		s.t.Error("settle takes a message for sent that SNS refused")
+	}
+	if err := a.deliver(s, record); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // unseen is what takes a read more: answers that leave out the old item, of a refund of what was never
@@ -260,8 +277,9 @@ func (a *awsCalls) unseen(s *service, c *clock) {
 	record := gateway.AccessRecord{Status: "500", Admission: gateway.Admission{
 		Operation: "postal.lookup", KeyID: key, Meter: key, Period: thisMonthOf(c).String(), AdmissionID: usage.NewAdmissionID(c.now()), Units: "1", RefundCap: "100",
 	}}
-	text, _ := json.Marshal(record)
-	a.deliver(s, string(text))
+	if err := a.deliver(s, record); err != nil {
+		s.t.Fatal(err)
+	}
 	fresh, _ := s.newKey("metered")
 	for range 2 {
 		s.call("GET", "/v1/postal/1000001", fresh.Reveal(), "")
@@ -269,22 +287,22 @@ func (a *awsCalls) unseen(s *service, c *clock) {
 	}
 }
 
-// deliver has settle take lines of a log.
-func (a *awsCalls) deliver(s *service, lines ...string) {
+// deliver has settle take what becomes a line of a log. The error is settle's.
+func (a *awsCalls) deliver(s *service, logged any) error {
 	s.t.Helper()
-	data := events.CloudwatchLogsData{MessageType: "DATA_MESSAGE"}
-	for _, line := range lines {
-		data.LogEvents = append(data.LogEvents, events.CloudwatchLogsLogEvent{Message: line})
+	line, err := json.Marshal(logged)
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
+	data := events.CloudwatchLogsData{MessageType: "DATA_MESSAGE", LogEvents: []events.CloudwatchLogsLogEvent{{Message: string(line)}}}
 	if err := json.NewEncoder(w).Encode(data); err != nil || w.Close() != nil {
 		s.t.Fatal(err)
 	}
 	payload, _ := json.Marshal(events.CloudwatchLogsEvent{AWSLogs: events.CloudwatchLogsRawData{Data: base64.StdEncoding.EncodeToString(zipped.Bytes())}})
-	if answer, err := s.Functions.Invoke(laptop.Settle, payload, 0); err != nil {
-		s.t.Fatalf("settle: %s %v", answer, err)
-	}
+	_, err = s.Functions.Invoke(laptop.Settle, payload, 0)
+	return err
 }
 
 func runProxy(t *testing.T, a *awsCalls) {
@@ -358,7 +376,9 @@ func (a *awsCalls) dispatch(s *service, c *clock) {
 	line, _ := json.Marshal(gateway.Dispatched{Invocation: "lost", AccessRecord: gateway.AccessRecord{Admission: gateway.Admission{AdmissionID: usage.NewAdmissionID(c.now())}}})
 	a.set(func() { a.admitted = string(line) })
 	report, _ := json.Marshal(gateway.NewReport(c.now(), "lost", "timeout"))
-	a.deliver(s, string(report))
+	if err := a.deliver(s, json.RawMessage(report)); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func runOAuth(t *testing.T, a *awsCalls) {
