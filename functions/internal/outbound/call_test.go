@@ -676,7 +676,7 @@ func TestSpans(t *testing.T) {
 	for i, s := range spans.GetSpans() {
 		said := []string{s.Name}
 		for _, a := range s.Attributes {
-			said = append(said, string(a.Key)+"="+a.Value.Emit())
+			said = append(said, string(a.Key)+"="+a.Value.String())
 		}
 		got = append(got, strings.Join(said, " "))
 		if !strings.Contains(parents[i], s.SpanContext.SpanID().String()) {
