@@ -30,6 +30,9 @@ func TestLoggedPerCall(t *testing.T) {
 		logged := func(call func()) (lines []map[string]any, records string, size int) {
 			before, beforeAccess := len(s.log.String()), len(access.String())
 			call()
+			if err := s.Flush(t.Context()); err != nil { // settle writes when it has settled
+				t.Fatal(err)
+			}
 			added := s.log.String()[before:]
 			records = access.String()[beforeAccess:]
 			for line := range strings.Lines(added) {

@@ -97,8 +97,7 @@ func sorted(responses any) []string {
 // TestContractOverTheDouble takes a hundredth of the time that moto takes: most faults show here at once.
 func TestContractOverTheDouble(t *testing.T) {
 	storetest.Usage(t, func(*testing.T) usage.Store {
-		s, _ := overDouble()
-		return s.Usage()
+		return over(dynamotest.New()).Usage()
 	})
 }
 
